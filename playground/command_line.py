@@ -1,4 +1,4 @@
-"""The playground in a terminal: a sentence and options in; tokens, shapes, parameters, attention, a link out."""
+"""The playground in a terminal: a sentence and options in; tokens, parameters, attention, a link out."""
 
 import argparse
 import io
@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from playground import __version__
-from playground.accounting import LABELS, count_parameters, is_traced, list_shapes, symbolic_shapes
+from playground.accounting import LABELS, count_parameters, is_traced, list_shapes
 from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
@@ -41,7 +41,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "english", "random")
 
 COMMANDS = ("lesson",)
-"""Commands for teachers, in `playground.learn.command`."""
+"""Commands for teachers, in `playground.learn.checks`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -59,7 +59,7 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     """Read the options: `texts` has the link's parameters. Ends the process with code 2 if one is wrong."""
     parser = _Parser(
         prog="playground",
-        description="Run a transformer encoder on a sentence: its tokens, shapes, parameters, attention, and a link.",
+        description="Run a transformer encoder on a sentence: its tokens, parameters, attention, and a link.",
         epilog="For teachers: `playground lesson check FILE` computes every truth of an exercise and says what does "
         "not hold.",
         allow_abbrev=False,
@@ -163,7 +163,6 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     if view.changes.applied:
         console.print(f"what if: {write_changes(view.changes.applied)}", soft_wrap=True)
     _print_tokens(view, console)
-    _print_shapes(view, console)
     _print_parameters(view, console)
     _print_attention(view, console)
     console.print(Text(_link_to(view, site)), soft_wrap=True)
@@ -213,28 +212,12 @@ def _print_tokens(view: LinkedView, console: Console) -> None:
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
 
 
-def _start_table(title: str, *columns: str) -> Table:
-    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
-    for column in columns:
-        table.add_column(column, justify="right" if column in ("shape", "parameters", "share") else "left")
-    return table
-
-
-def _print_shapes(view: LinkedView, console: Console) -> None:
-    layer, n_tokens = view.focus.layer, view.batch.ids.shape[1]
-    title = f"Shapes: B = 1, T = {n_tokens}; every layer has those of layer {layer}"
-    table = _start_table(title, "intermediate", "shape", "axes")
-    numbers = list_shapes(view.config, 1, n_tokens, view.causal)
-    for (name, shape), (_, symbols) in zip(numbers, symbolic_shapes(view.config, view.causal), strict=True):
-        if is_traced(name) and name.startswith((f"layers.{layer}.", "embed.", "position_bias", "final")):
-            table.add_row(name, " × ".join(map(str, shape)), " × ".join(symbols))
-    console.print()
-    console.print(table)
-
-
 def _print_parameters(view: LinkedView, console: Console) -> None:
     count = count_parameters(view.config)
-    table = _start_table("Parameters", "component", "parameters", "share")
+    table = Table(title="Parameters", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD)
+    table.add_column("component")
+    table.add_column("parameters", justify="right")
+    table.add_column("share", justify="right")
     for component, number in count.by(lambda term: term.component).items():
         table.add_row(Text(LABELS[component], COMPONENTS[component]), f"{number:,}", f"{number / count.total:.2%}")
     table.add_section()
@@ -271,9 +254,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words, code = sys.argv[1:] if arguments is None else arguments, 0
     try:
         if words and words[0] in COMMANDS:
-            from playground.learn import command
+            from playground.learn import checks
 
-            code = command.main(words)
+            code = checks.main(words)
         else:
             _print_asked(read_options(words))
         sys.stdout.flush()

@@ -23,8 +23,6 @@ class Page:
     """Whether it runs the visitor's text."""
     unchanged: str = ""
     """Why it does not show changes; empty if it does."""
-    cites: tuple[str, ...] = ()
-    """Keys of further references."""
     exports: str = "encoder"
 
     @property
@@ -43,7 +41,6 @@ PAGES = {
             "attention",
             "Attention",
             "Every head's attention, one head large, and what can be read off it.",
-            cites=("abnar2020quantifying",),
         ),
         Page(
             "what-if",
@@ -55,7 +52,6 @@ PAGES = {
             "similarity",
             "Similarity",
             "Which sentences the encoder puts close together, and which words do that.",
-            cites=("reimers2019sentence",),
         ),
         Page("compare", "Compare", "Two settings side by side: what a change changes, and where."),
         Page(
@@ -146,17 +142,6 @@ PAGES = {
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
-            cites=(
-                "hendrycks2016gaussian",
-                "zhang2019root",
-                "xiong2020layer",
-                "shazeer2020glu",
-                "beltagy2020longformer",
-                "henry2020query",
-                "su2021roformer",
-                "chowdhery2022palm",
-                "ainslie2023gqa",
-            ),
             group="Train",
         ),
         Page(
@@ -166,7 +151,6 @@ PAGES = {
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
-            cites=("kingma2015adam",),
             exports="training run",
             group="Train",
         ),
@@ -177,7 +161,6 @@ PAGES = {
             own_networks=True,
             runs_text=False,
             unchanged=f"{_ENCODER_ALONE} what is trained here is trained without them.",
-            cites=("kingma2015adam", "srivastava2014dropout"),
             group="Train",
         ),
         Page(
@@ -187,7 +170,6 @@ PAGES = {
             prefix="gradient",
             own_networks=True,
             unchanged=f"{_ENCODER_ALONE} this page shows other encoders, without them.",
-            cites=("xiong2020layer",),
             group="Train",
         ),
     )

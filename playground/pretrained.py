@@ -4,8 +4,7 @@ import os
 from typing import Any, Literal, overload
 
 from playground.errors import InputError, PretrainedError
-from playground.language.family import change
-from playground.language.finding import find_or_train
+from playground.language.family import change, find_or_train
 from playground.language.network import EnglishNetwork
 from playground.model import Encoder
 from playground.text import Tokenizer

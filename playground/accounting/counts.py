@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import Literal, TypeVar
 
 from playground.config import ModelConfig
@@ -37,7 +38,7 @@ class Count:
     def __iter__(self) -> Iterator[Term]:
         return iter(self.terms)
 
-    @property
+    @cached_property
     def total(self) -> int:
         """The sum of all terms."""
         return sum(term.count for term in self.terms)
@@ -50,6 +51,7 @@ class Count:
         return sums
 
 
+@lru_cache(maxsize=256)
 def count_parameters(config: ModelConfig) -> Count:
     """Count an encoder's parameters; nothing is allocated."""
     return Count(tuple(_stack(config, ("attn",))))
@@ -166,6 +168,7 @@ def _list_up(config: ModelConfig) -> tuple[tuple[str, str], ...]:
     return (("up", "W₁"), ("gate", "W₃")) if config.gated else (("up", "W₁"),)
 
 
+@lru_cache(maxsize=256)
 def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Count:
     """Count one forward pass's floating-point operations: 2 per multiply-add of its matrix products.
 

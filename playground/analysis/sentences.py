@@ -268,7 +268,7 @@ def kept_text(batch: Batch, sentence: int) -> str:
 
 def words_to_leave_out(text: str) -> list[Word]:
     """The words of a text; none where one is all there is."""
-    words = split_words(text)
+    words = list(split_words(text))
     return words if len(words) > 1 else []
 
 

@@ -1,4 +1,4 @@
-"""A run's arrays as one `.npz` file, and what to cite for it.
+"""A run's arrays as one `.npz` file.
 
 The file's `about` has link, configuration, seed, weights, sentence, tokens and versions as JSON; the arrays have their
 names in `Trace`. It is read without pickle: nothing in it is ever executed.
@@ -11,9 +11,8 @@ import math
 import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,7 +21,6 @@ from torch import nn
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
-from playground.pages import PAGES
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.forward_pass import Rows, run_rows
@@ -116,46 +114,3 @@ def weights_sha256(model: nn.Module) -> str:
         digest.update(f"{name} {tuple(parameter.shape)}\n".encode())
         digest.update(parameter.detach().cpu().contiguous().numpy().astype("<f4", copy=False).data)
     return digest.hexdigest()
-
-
-_REFERENCES = Path(__file__).resolve().parent / "references.bib"
-RELEASED = 2026
-"""The year of this version."""
-
-
-@cache
-def references() -> dict[str, tuple[str, frozenset[str]]]:
-    """Return every entry of the list of references by its key, with the facts that cite it, in the line above it."""
-    entries = {}
-    for block in _REFERENCES.read_text(encoding="utf-8").strip().split("\n\n"):
-        facts, _, entry = block.rpartition("@")
-        entries[entry.split("{", 1)[1].split(",", 1)[0]] = (f"@{entry}", frozenset(facts.strip("% \n").split()))
-    return entries
-
-
-def choose_references(config: ModelConfig, *, weights: str, tokenizer: str, page: str) -> list[str]:
-    """Return the keys of what a view rests on.
-
-    Args:
-        config: the encoder's.
-        weights: `minilm` for the trained encoder.
-        tokenizer: `wordpiece`, `bpe`, `word` or `char`.
-        page: the path of the page.
-    """
-    facts = {"always", f"weights={weights}", f"tokenizer={tokenizer}"}
-    facts |= {f"{name}={value}" for name, value in asdict(config).items()}
-    facts |= {name for name, value in asdict(config).items() if value}
-    keys = [key for key, (_, cited_by) in references().items() if facts & cited_by]
-    return list(dict.fromkeys((*keys, *PAGES[page].cites)))
-
-
-def cite_app(link: str) -> str:
-    """Return the app's own entry, for the view behind a link, which is percent-encoded."""
-    return (
-        "@misc{transformer-encoder-playground,\n"
-        "  author       = {{The Transformer Encoder Playground}},\n"
-        "  title        = {Transformer Encoder Playground: what an encoder does with one sentence},\n"
-        f"  year         = {{{RELEASED}}},\n"
-        f"  howpublished = {{\\url{{{link}}}}},\n"
-        "}"
-    )

@@ -1,15 +1,19 @@
-"""What a network answers for a hidden word, and what each head adds. Legend: L layers, H heads."""
+"""What a network answers for a hidden word, what each head adds, and which sentences are near to somebody's own.
+
+Legend: L layers, H heads.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 import torch
 
 from playground.analysis.sweeps import list_heads
-from playground.language.capabilities import Capability, Example
+from playground.language.capabilities import CAPABILITIES, FUNCTION_WORDS, Capability, Example
 from playground.language.network import EnglishNetwork, share_right
-from playground.language.text import IDS, MASK, VOCABULARY, join_words
+from playground.language.text import IDS, MASK, VOCABULARY, english_tokenizer, join_words
 from playground.runs.arrays import Array
 from playground.runs.variant_runs import Variant, run_variants
 from playground.text import Batch
@@ -77,3 +81,25 @@ def find_difference(first: EnglishNetwork, second: EnglishNetwork, capability: C
     shares = ([share_right(each.network, each.spec, [example]) for each in (first, second)] for example in examples)
     differing = (example for example, (a, b) in zip(examples, shares, strict=True) if a != b)
     return next(differing, examples[0])
+
+
+_OF_EACH = 60
+"""Held-out sentences of each capability to choose from."""
+
+
+@cache
+def _offered() -> tuple[tuple[Example, frozenset[str]], ...]:
+    examples = [example for each in CAPABILITIES.values() for example in each.examples(_OF_EACH)]
+    return tuple((example, frozenset(example.words).difference(FUNCTION_WORDS)) for example in examples)
+
+
+def nearest_sentences(text: str, n: int = 3) -> list[Example]:
+    """Return the `n` sentences with different options that share most words with a text."""
+    words = frozenset(english_tokenizer().encode_batch([text.lower()]).tokens[0]).difference(FUNCTION_WORDS)
+    offered = sorted(_offered(), key=lambda each: -len(each[1] & words) / len(each[1] | words))
+    found: dict[tuple[str, ...], Example] = {}
+    for example, _ in offered:
+        found.setdefault(tuple(sorted(example.options)), example)
+        if len(found) == n:
+            break
+    return list(found.values())

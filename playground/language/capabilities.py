@@ -1,6 +1,6 @@
 """The capabilities: what it takes to fill in a masked word, with sentences to learn from and to test on.
 
-Every sentence has two cues, at varying places: no single word or place gives the answer away (see `baselines`).
+Every sentence has two cues, at varying places: no single word or place gives the answer away.
 """
 
 import zlib

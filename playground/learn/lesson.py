@@ -13,7 +13,6 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-import playground.learn.lesson_quantities  # noqa: F401  formulas name what it adds
 from playground.charts.markdown import escape_markdown
 from playground.errors import InputError
 from playground.learn.answers import COMPUTED, Option, check_formula, check_text

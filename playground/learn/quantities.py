@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, wraps
 from operator import attrgetter
+from statistics import fmean
 from typing import Any, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -26,8 +27,10 @@ from playground.analysis.sentences import SentenceDepths, read_depths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.language.family import shares_of
+from playground.link import english
 from playground.link.opening import LinkedView
-from playground.link.params import RECIPE, TASK_TITLES
+from playground.link.params import RECIPE, TASK_TITLES, write
 from playground.link.query import model_config, shape_to_train
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
@@ -40,6 +43,7 @@ from playground.text.wording import join_words, quote_word
 from playground.training.network import evaluate
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
+from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
 from playground.views.gradient_flow import gradient_scene
 
@@ -306,6 +310,40 @@ def _train(config: ModelConfig, recipe: Recipe) -> float:
     return float(evaluate(trainer.network, trainer.data.validation, recipe, trainer.device).accuracy)
 
 
+def _setting(view: LinkedView, key: Place) -> float | str:
+    if key not in view.values:
+        raise InputError(f"There is no parameter {quote_word(str(key))}.")
+    value = view.values[str(key)]
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else write(value)
+
+
+def _learnt(view: LinkedView, capability: Place) -> float:
+    shares = shares_of(english.spec_of(view.values))
+    if capability not in shares:
+        raise InputError(f"Nobody has measured {quote_word(str(capability))} for this encoder.")
+    return fmean(shares[str(capability)])
+
+
+def _network(view: LinkedView, name: Place) -> float | str:
+    trained: TrainedNetwork | None = getattr(view, "trained", None)
+    if trained is None:
+        raise InputError("No network has been trained in this session.")
+    if name == "now":
+        return float(view.share_right)  # type: ignore[attr-defined]
+    results = trained.results
+    found: dict[Place, float | str] = {
+        "task": trained.task.name,
+        "steps": results.kept_step,
+        "right": results.validation_accuracy,
+        "baseline": results.baseline,
+    }
+    if name not in found:
+        raise InputError(
+            f"There is no {quote_word(str(name))} of a network: those are {join_words(list(map(str, found)))}."
+        )
+    return found[name]
+
+
 QUANTITIES: dict[str, Callable[..., Any]] = {
     # attention
     "pattern": lambda view, *at: _by_head(view, view.run.patterns(), "query", "key").at(*at),
@@ -374,5 +412,9 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "trained.parameters": lambda view: (
         count_parameters(architecture(_trained_config(view), _recipe(view), make_data(_small_recipe(view)))).total
     ),
+    # what lessons ask of the visitor's own state
+    "setting": _setting,
+    "learnt": _learnt,  # share right of a capability
+    "network": _network,
 }
 """A number, word or `Numbers` of a state and of the places in brackets, by name."""

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, TooLargeError, UnavailableError
-from playground.language.finding import find_network
+from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS

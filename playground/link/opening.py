@@ -36,7 +36,7 @@ from playground.pages import MOVED, PAGES, page_at
 from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run
 from playground.text import Batch, Tokenizer, split_sentences
-from playground.text.nouns import choose_pronoun
+from playground.text.sentences import choose_pronoun
 from playground.text.wording import quote_text
 from playground.weights import checkpoint
 

@@ -3,38 +3,30 @@
 To add a kind, add a record to `KINDS`: reading, writing, checking, applying and naming follow from it.
 
 Layers, heads, tokens and sentences count from 0. The new number is (1 − strength) · old + strength · new. Legend: T
-tokens, padding included, H heads, D = d_model.
-
-In a link, a change is place:what, or place:what~strength below strength 1. Sentences count from 1 there; `*` is every
-head, or every token.
-
-| text | what it means |
-|-|-|
-| `3.1:zero`, `3.*:zero` | head 1 of layer 3 at zero; every head of it |
-| `3.1:mean` | the head at its mean over tokens |
-| `3.attn:off`, `3.ffn:off` | a sublayer off; `3.*:off` is read as `3.attn:off` |
-| `3.1:cut_4_7` | token 4 does not attend to token 7, before the softmax |
-| `3.1:force_4_7` | token 4 attends to token 7 alone |
-| `3.1:weight_4_7_0.25` | token 4 gives token 7 a weight of 0.25 |
-| `3.1:cut_4_7_after`, … | each of these after the softmax: the other weights stay |
-| `3.1:hide_7` | no other token attends to token 7, before the softmax |
-| `3.1:uniform_4`, `3.1:diagonal_*` | token 4 attends to all evenly; every token to itself alone |
-| `3.1:copy_4_0` | token 4 attends as in head 0 |
-| `positions:shuffle_7` | positions shuffled with seed 7 |
-| `embed:patch_4_2`, `3.mid:patch_4_2` | token 4's vector is that of sentence 2, at that point of layer 3 |
-| `3.1.z:patch_*_2` | one head's vectors of every token are those of sentence 2 |
+tokens, padding included.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InterventionError, list_nearest
-from playground.model.init import generator
+from playground.model.edits import (
+    Edit,
+    Surroundings,
+    average_heads,
+    copied_rows,
+    even_rows,
+    heads_of,
+    hide_token,
+    own_rows,
+    patch_vectors,
+    set_weight,
+    shuffle_positions,
+)
 from playground.model.positions import window_mask
 
 Arg = int | float | str | None
@@ -77,7 +69,6 @@ class Change:
     head: int | None = None
     """None = every head, or a point that heads share."""
     args: tuple[Arg, ...] = ()
-    """In the order of `Kind.args`."""
     strength: float = 1.0
 
     def __post_init__(self) -> None:
@@ -137,24 +128,6 @@ class Subject:
         """(T, T) bool: the keys that each query may attend to in a layer, its window included."""
         window = self.config.window_of(layer or 0)
         return self.allowed & window_mask(len(self.allowed), window)[0] if window else self.allowed
-
-
-@dataclass
-class Surroundings:
-    """What an edit reads beside the tensor that it changes."""
-
-    real: Tensor
-    """(T,) bool, False = padding."""
-    positions: Tensor | None
-    """(T, D): the first rows of the position table."""
-    sources: Mapping[int, Mapping[str, Tensor]]
-    """Tensors of other sentences' runs, without their sentence axis."""
-    allowed: dict[str, Tensor] = field(default_factory=dict)
-    """(H, T, T) bool, by prefix such as `layers.0.attn.`: the keys that no mask hides."""
-
-
-Edit = tuple[tuple[Any, ...], Tensor | float]
-"""An index into a tensor, and its new numbers at full strength."""
 
 
 EditFunction = Callable[["Change", Tensor, Tensor, Surroundings], Edit]
@@ -220,21 +193,8 @@ def _point_at(name: str) -> Callable[[Change], str]:
     return lambda c: f"layers.{c.layer}.{name}"
 
 
-def _heads(change: Change) -> slice:
-    return slice(None) if change.head is None else slice(change.head, change.head + 1)
-
-
-def _tokens(change: Change) -> slice | int:
-    return slice(None) if change["query"] is None else int(change["query"])
-
-
 def _at_head(change: Change) -> str:
     return f"layer {change.layer}, {'all heads' if change.head is None else f'head {change.head}'}"
-
-
-def _average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    heads = _heads(change)
-    return (heads,), x[heads][:, around.real].mean(dim=1, keepdim=True)
 
 
 _PARTS = {
@@ -243,7 +203,7 @@ _PARTS = {
         texts=((f"{_HEAD}zero", {}),),
         point=_point_at("attn.z"),
         rank=5,
-        edit=lambda c, x, computed, around: ((_heads(c),), 0.0),
+        edit=lambda c, x, computed, around: ((heads_of(c),), 0.0),
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)} off",
         formula=lambda c, symbol, write: "0",
@@ -254,7 +214,7 @@ _PARTS = {
         texts=((f"{_HEAD}mean", {}),),
         point=_point_at("attn.z"),
         rank=4,
-        edit=_average_heads,
+        edit=average_heads,
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)}: mean over tokens",
         formula=lambda c, symbol, write: r"\frac{1}{T} \sum_{i} z_i",
@@ -278,39 +238,10 @@ With every head at zero, attention still adds its output bias; with attention of
 """
 
 
-def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) -> Tensor:
-    """Set scores (…, T) so that a key's weight moves towards `weight`; the others keep their proportions.
-
-    The weight is w at the score s + log(w) − log(1 − w), with s = log Σ exp over the other scores. A row without
-    another key stays as it is.
-    """
-    others = scores.clone()
-    others[..., key] = -torch.inf
-    target = (1 - strength) * scores.softmax(dim=-1)[..., key] + strength * weight  # (…)
-    changed = scores.clone()
-    changed[..., key] = others.logsumexp(dim=-1) + target.log() - (-target).log1p()
-    alone = torch.where(others.isneginf().logical_not(), -torch.inf, scores)  # no weight is left for any other key
-    changed = torch.where((target >= 1)[..., None], alone, changed)
-    is_single = others.isneginf().all(dim=-1, keepdim=True)
-    return torch.where(is_single, scores, changed)
-
-
 def _spell_weight(end: str) -> tuple[tuple[str, Mapping[str, Arg]], ...]:
     words: dict[str, Mapping[str, Arg]] = {"cut": {"weight": 0.0}, "force": {"weight": 1.0}}
     spelt = [(f"{_HEAD}{word}_{{query}}_{{key}}{end}", implied) for word, implied in words.items()]
     return (*spelt, (f"{_HEAD}weight_{{query}}_{{key}}_{{weight}}{end}", {}))
-
-
-def _set_weight(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    where = (_heads(change), change["query"])
-    return where, with_weight(x[where], change["key"], change["weight"], change.strength)
-
-
-def _hide_token(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    readers = around.real.clone()
-    readers[change["key"]] = False
-    where = (_heads(change), readers)
-    return where, with_weight(x[where], change["key"], 0.0, change.strength)
 
 
 def _list_weight_claims(change: Change) -> list[Claim]:
@@ -365,7 +296,7 @@ _WEIGHTS = {
         texts=_spell_weight(""),
         point=_point_at("attn.scores"),
         rank=3,
-        edit=_set_weight,
+        edit=set_weight,
         claims=_list_weight_claims,
         name=lambda c, word: _name_pair(c, word, {0: "", 1: " alone"}.get(c["weight"], f" {c['weight']:g}")),
         formula=_write_score,
@@ -378,7 +309,7 @@ _WEIGHTS = {
         texts=_spell_weight("_after"),
         point=_point_at("attn.pattern"),
         rank=3,
-        edit=lambda c, x, computed, around: ((_heads(c), c["query"], c["key"]), c["weight"]),
+        edit=lambda c, x, computed, around: ((heads_of(c), c["query"], c["key"]), c["weight"]),
         claims=lambda c: [("weight", c.layer, c.head, c["query"], c["key"])],
         name=lambda c, word: _name_pair(c, word, f" {c['weight']:g}, after the softmax"),
         formula=lambda c, symbol, write: write(c["weight"]),
@@ -390,7 +321,7 @@ _WEIGHTS = {
         texts=((f"{_HEAD}hide_{{key}}", {}),),
         point=_point_at("attn.scores"),
         rank=2,
-        edit=_hide_token,
+        edit=hide_token,
         claims=lambda c: [("score", c.layer, c.head, None, c["key"])],
         name=lambda c, word: f"{_at_head(c)}: {word(c['key'])} hidden",
         formula=_write_score,
@@ -399,19 +330,6 @@ _WEIGHTS = {
     ),
 }
 """Weights of single pairs. A hidden token still attends to itself, and padding's rows stay."""
-
-
-def _even_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    where, allowed = (_heads(change), _tokens(change)), around.allowed[f"layers.{change.layer}.attn."].to(x.dtype)
-    return where, (allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1))[where]
-
-
-def _own_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    return (_heads(change), _tokens(change)), torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)[_tokens(change)]
-
-
-def _copied_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    return (_heads(change), _tokens(change)), computed[change["source"]][_tokens(change)]
 
 
 def _miss_own_key(change: Change, subject: Subject) -> str | None:
@@ -443,14 +361,14 @@ _ROWS = {
     "uniform": _row_kind(
         "uniform_{query*}",
         "all evenly",
-        _even_rows,
+        even_rows,
         lambda c, symbol, write: r"\frac{1}{n} \text{ for the } n \text{ keys that } t \text{ may see}",
         "to all evenly",
     ),
     "diagonal": _row_kind(
         "diagonal_{query*}",
         "itself alone",
-        _own_rows,
+        own_rows,
         lambda c, symbol, write: r"1 \text{ where } j = t, \text{ else } 0",
         "to itself alone",
         missing=_miss_own_key,
@@ -458,7 +376,7 @@ _ROWS = {
     "copy": _row_kind(
         "copy_{query*}_{source}",
         "as head {source}",
-        _copied_rows,
+        copied_rows,
         lambda c, symbol, write: rf"a^{{({c['source']})}}_{{t,j}}",
         "as another head",
         args=("query", "source"),
@@ -469,23 +387,6 @@ _ROWS = {
 """Rows of a pattern. A copied head's are those before changes after the softmax."""
 
 
-def shuffled(n: int, seed: int) -> Tensor:
-    """Draw a permutation of n numbers, int64, from a seed; never the unchanged order if n is above 1."""
-    unchanged, drawn = torch.arange(n), generator(seed, "positions")
-    order = torch.randperm(n, generator=drawn)
-    while n > 1 and torch.equal(order, unchanged):
-        order = torch.randperm(n, generator=drawn)
-    return order
-
-
-def _shuffle_positions(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    if around.positions is None:
-        raise InterventionError("There is no position table to shuffle positions of.")
-    order = shuffled(int(around.real.sum()), change["seed"]).to(x.device)
-    rows = around.real.nonzero()[:, 0]
-    return (rows,), x[rows] + (around.positions[rows[order]] - around.positions[rows])
-
-
 def _miss_positions(change: Change, subject: Subject) -> str | None:
     return None if subject.config.has_position_table else "this model adds no positions"
 
@@ -493,11 +394,6 @@ def _miss_positions(change: Change, subject: Subject) -> str | None:
 def _find_patch_point(change: Change) -> str:
     name = PATCH_POINTS[change["point"]][0]
     return name if change.layer is None else f"layers.{change.layer}.{name}"
-
-
-def _patch_vectors(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    where = (_tokens(change),) if x.ndim == 2 else (_heads(change), _tokens(change))
-    return where, around.sources[change["sentence"]][change.point][where]
 
 
 def _miss_source(change: Change, subject: Subject) -> str | None:
@@ -522,7 +418,7 @@ _VECTORS = {
         texts=(("positions:shuffle_{seed}", {}),),
         point=lambda c: "embed.sum",
         rank=0,
-        edit=_shuffle_positions,
+        edit=shuffle_positions,
         claims=lambda c: [("positions",)],
         name=lambda c, word: f"positions shuffled, seed {c['seed']}",
         formula=lambda c, symbol, write: r"x_t - P_t + P_{\pi(t)}",
@@ -538,7 +434,7 @@ _VECTORS = {
         ),
         point=_find_patch_point,
         rank=0,
-        edit=_patch_vectors,
+        edit=patch_vectors,
         claims=lambda c: [(c["point"], c.layer, c.head, c["query"])],
         name=_name_patch,
         formula=lambda c, symbol, write: rf"{symbol}^{{\,(\text{{sentence {c['sentence'] + 1}}})}}",

@@ -8,7 +8,8 @@ from torch import Tensor
 
 from playground.errors import InterventionError
 from playground.model.change_texts import find_text, name_change
-from playground.model.changes import Change, Claim, Subject, Surroundings
+from playground.model.changes import Change, Claim, Subject
+from playground.model.edits import Surroundings
 from playground.model.trace import UNTRACED, Trace
 
 Divided = tuple[tuple[Change, ...], tuple[tuple[Change, str], ...]]

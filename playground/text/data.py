@@ -1,18 +1,18 @@
-"""Words in YAML, in a file beside the module that reads it."""
+"""The package's own tables, as YAML."""
 
 from pathlib import Path
 from typing import Any
 
 import yaml
 
-_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The one in C is ten times as fast; not every PyYAML has it."""
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # fifteen times as fast, if it is there
+
+
+def read_table(path: Path) -> Any:
+    """Return what a YAML file of the package says."""
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=_LOADER)  # noqa: S506 - a safe loader
 
 
 def load_data(module: str) -> Any:
-    """Return what the YAML file of a module holds, which lies beside it under the same name.
-
-    Args:
-        module: the module's `__file__`.
-    """
-    return yaml.load(Path(module).with_suffix(".yaml").read_text(encoding="utf-8"), _LOADER)  # noqa: S506  # it is safe
+    """Return what the YAML file beside a module, under the same name, says; `module` is its `__file__`."""
+    return read_table(Path(module).with_suffix(".yaml"))

@@ -15,8 +15,8 @@ from typing import Any, TypeAlias
 import tokenizers
 
 from playground.errors import InputError
+from playground.text.data import read_table
 from playground.text.foreign_json import read_json, try_apart
-from playground.text.tables import read_table
 from playground.text.tokenizer import (
     BYTE_OF_CHARACTER,
     LibraryTokenizer,

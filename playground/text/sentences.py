@@ -3,8 +3,9 @@
 import re
 import unicodedata
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from functools import lru_cache
 from typing import NamedTuple
 
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
@@ -67,7 +68,8 @@ class Word(NamedTuple):
         return start < self.end and end > self.start
 
 
-def split_words(sentence: str) -> list[Word]:
+@lru_cache(maxsize=256)
+def split_words(sentence: str) -> tuple[Word, ...]:
     """Split at blanks; punctuation at the ends, and each Chinese or Japanese character, is a word of its own."""
     words = []
     for chunk in _CHUNK.finditer(sentence):
@@ -80,7 +82,7 @@ def split_words(sentence: str) -> list[Word]:
             marks -= 1
         words.append(Word(start, marks))
         words += [Word(place, place + 1) for place in range(marks, end)]
-    return words
+    return tuple(words)
 
 
 def leave_out(sentence: str, word: Word) -> str:
@@ -106,15 +108,85 @@ PRONOUNS = frozenset({
 """Without *that*, mostly a conjunction."""
 
 
+_OPENERS = (
+    "a an the this that these those my your his her its our their some any no every each all both another many few "
+    "two three four about after against at before behind between by for from in into near of off on onto over than "
+    "through to towards under with without and or although because if since though unless until when where while"
+)
+"""A noun may follow."""
+
+_FUNCTION_WORDS = (
+    "again ago almost already also always am are as back be been being but can could did didn do does doesn don down "
+    "else even ever had has hasn have he here how i is isn it just me more most much must never not now once one only "
+    "our out she should so soon still them then there they today tomorrow too up us very was wasn we well were weren "
+    "what why will won would yesterday yet you"
+)
+"""No noun follows."""
+
+_VERBS = (
+    "ate became began bit bought broke brought built came caught chose cross cut drank drove eat fell felt fit found "
+    "gave get give go got grew heard held hit kept knew know left let lost loves made meet met paid put ran read rode "
+    "run said sang sat saw say see seems sent set sold spoke stood stole take taught thought threw told took "
+    "understood went woke won wore wrote"
+)
+_ADJECTIVES = (
+    "afraid alone angry bad big black blue busy clean clever cold dark dirty empty expensive famous fast full funny "
+    "good great green happy hard heavy high hot hungry ill large late little long lovely low narrow new nice old poor "
+    "proud quick quiet red rich sad safe short sick slow small soft strong sure tall terrible thick thin thirsty "
+    "tired ugly upset warm weak wet white wide wrong young"
+)
+
+_OPENER_SET = frozenset(_OPENERS.split())
+_CLOSER_SET = PRONOUNS.union(_FUNCTION_WORDS.split()) - _OPENER_SET
+_VERB_SET, _ADJECTIVE_SET = frozenset(_VERBS.split()), frozenset(_ADJECTIVES.split())
+_NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "jelly", "july", "reply", "supply"})
+
+
+def find_nouns(words: Sequence[str]) -> list[int]:
+    """Return the places of names, and of words behind a determiner, preposition or verb that are not common others."""
+    found, is_open = [], True
+    for place, word in enumerate(words):
+        lower = word.lower()
+        if not word.isalpha():
+            continue
+        if lower in _CLOSER_SET:
+            is_open = False
+        elif lower in _OPENER_SET or lower in _VERB_SET or _is_past(lower):
+            is_open = True
+        elif _is_adjective_or_adverb(lower) and not word.istitle():
+            continue  # what a noun may still stand behind
+        elif len(word) == 1:
+            is_open = lower == "s"  # of a name: Anna's
+        elif is_open or word.istitle():
+            found.append(place)
+        else:
+            is_open = True
+    return found
+
+
+def _is_adjective_or_adverb(word: str) -> bool:
+    return word in _ADJECTIVE_SET or (len(word) > 4 and word.endswith("ly") and word not in _NOUNS_IN_LY)
+
+
+def _is_past(word: str) -> bool:
+    return len(word) > 4 and word.endswith("ed") and not word.endswith("eed")
+
+
+def choose_pronoun(words: Sequence[str]) -> int | None:
+    """Return the place of the pronoun worth asking about: two nouns before it, then *it* or *they*, then the first."""
+    nouns = find_nouns(words)
+
+    def rank(place: int) -> tuple[int, bool]:
+        return -min(sum(noun < place for noun in nouns), 2), words[place].lower() not in ("it", "they")
+
+    return min((place for place, word in enumerate(words) if word.lower() in PRONOUNS), key=rank, default=None)
+
+
 _NAMES = {"CJK": "Chinese or Japanese", "HIRAGANA": "Japanese", "KATAKANA": "Japanese", "HANGUL": "Korean"}
 """By the first word of a character's Unicode name."""
 
 
-def is_english(text: str) -> bool:
-    """Whether neither script nor commonest words speak against English."""
-    return foreign_script(text) is None and not looks_foreign(text)
-
-
+@lru_cache(maxsize=256)
 def foreign_script(text: str) -> str | None:
     """The script of most of a text's letters, as `Arabic`; None for Latin."""
     letters = Counter(_script(character) for character in text if character.isalpha())
@@ -127,46 +199,3 @@ def foreign_script(text: str) -> str | None:
 def _script(letter: str) -> str:
     first_word = unicodedata.name(letter, "UNKNOWN").split()[0]
     return _NAMES.get(first_word, first_word.capitalize())
-
-
-_ENGLISH = (
-    "about and are because been but by can could did didn't does doesn't don't for from had has have he her his "
-    "how I if into is isn't it it's its just my no not of or our out she should some than that the their them "
-    "then there these they this those to too two under up very was we were what when where which who why will "
-    "with would you your"
-)
-
-_FOREIGN = {
-    "German": "aber auf das dass dem der dich du ein eine einen es für gut heute ich ist mich mit nicht sehr sie sind "
-    "über und uns war weil wenn wie wir zu",
-    "Dutch": "de een en het maar niet omdat ook voor zijn",
-    "French": "avec c'est dans elle est et était il j'ai je la le les mais n'est ne nous pas que qu'il qui sur très "
-    "trop un une vous",
-    "Italian": "anche che della è il molto perché più questo sono troppo una",
-    "Spanish": "el en es está esta estaba este las los más mucho muy para pero por porque que se una",
-    "Portuguese": "ela ele em estava isso mais muito não porque uma você",
-    "Swedish": "att det eftersom en ett för inte jag och som till var är",
-    "Danish": "det en et fordi ikke jeg og på til var",
-    "Polish": "było jak jest nie przez się zbyt że",
-    "Czech": "bylo je jsem není protože se že",
-    "Hungarian": "az egy és hogy mert nem volt",
-    "Finnish": "ei että hän koska minä oli se",
-    "Turkish": "bir bu çok değil için olduğu ve",
-    "Indonesian": "ini itu karena tidak yang",
-    "Vietnamese": "của đã không là một nó",
-}
-"""Some of the commonest words of other languages."""
-
-_IN_NAMES = ("das", "de", "della", "der", "el", "la", "las", "le", "les", "los")
-"""Those that stand in names: *Las Vegas*."""
-
-
-def looks_foreign(text: str) -> bool:
-    """Whether more of a Latin text's words are among other languages' commonest than among English ones."""
-    words = re.findall(r"[^\W\d_]+(?:'[^\W\d_]+)*", unicodedata.normalize("NFC", text).replace("’", "'"))
-    words[:1] = [word.lower() for word in words[:1]]
-    in_order = pairwise([*words, ""])
-    common = {word for word, following in in_order if not (word in _IN_NAMES and following[:1].isupper())}
-    foreign = common.intersection(" ".join(_FOREIGN.values()).split())
-    accented = {word for word in common if word.islower() and not word.isascii()}
-    return len(foreign | accented) >= 2 and len(foreign) > len(common.intersection(_ENGLISH.split()))

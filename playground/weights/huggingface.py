@@ -10,7 +10,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.errors import ConfigError, PretrainedError
-from playground.text.tables import read_table
+from playground.text.data import read_table
 
 Given = Mapping[str, Any]
 """A config.json, with defaults."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from playground.errors import WeightsError
-from playground.text.tables import read_table
+from playground.text.data import read_table
 
 Names = dict[str, tuple[str, ...]]
 """Our name → theirs; `{i}` stands for the layer. Three foreign names are queries, keys and values, which are our

@@ -1,7 +1,6 @@
 """A whole run as a file: what is read back is what the model computed, and says what it is of and rests on."""
 
 import io
-import itertools
 import json
 import re
 from typing import Any
@@ -12,7 +11,7 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.export import data
-from playground.export.data import choose_references, cite_app, references, weights_sha256
+from playground.export.data import weights_sha256
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from tests.web.app_test import SMALL_CONFIG
@@ -65,46 +64,6 @@ def test_a_file_has_the_arrays_and_what_they_are_of() -> None:
 
 
 BASE: dict[str, Any] = {"vocab_size": 5, "d_model": 4, "n_heads": 2, "n_layers": 1, "d_ff": 8, "max_len": 8}
-PAGES = ("attention", "norms", "gradient-flow", "training", "regularisers", "parts")
-NEWER: dict[str, dict[str, Any]] = {
-    "su2021roformer": {"positions": "rotary"},
-    "press2022train": {"positions": "alibi"},
-    "raffel2020exploring": {"positions": "relative"},
-    "shazeer2020glu": {"gated": True},
-    "ainslie2023gqa": {"n_kv_heads": 1},
-    "henry2020query": {"qk_norm": True},
-    "beltagy2020longformer": {"window": 2},
-    "lan2020albert": {"share_layers": True},
-    "ding2021cogview": {"norm_placement": "both"},
-}
-"""What each paper since 2019 brought, by its key."""
-
-
-def chosen(page: str = "norms", weights: str = "random", tokenizer: str = "char", **fields: Any) -> list[str]:
-    return choose_references(ModelConfig(**BASE | fields), weights=weights, tokenizer=tokenizer, page=page)
-
-
-def test_all_views_together_cite_every_entry_and_no_other() -> None:
-    cited = set()
-    for norm, placement, activation, tokenizer, page in itertools.product(
-        ("layer", "scalar", "rms", "none"), ("pre", "post"), ("relu", "gelu", "silu"), ("wordpiece", "bpe"), PAGES
-    ):
-        cited |= set(chosen(page, "minilm", tokenizer, norm=norm, norm_placement=placement, activation=activation))
-    for key, fields in NEWER.items():
-        assert key in chosen(**fields)
-        assert key not in chosen(norm="none", activation="relu", residual=False)
-    assert cited | NEWER.keys() | {"devlin2019bert"} == references().keys()
-
-
-@pytest.mark.parametrize(
-    "entry", [*(entry for entry, _ in references().values()), cite_app("https://a.example/norms?text=%7Bx%7D&v=2")]
-)
-def test_an_entry_is_whole(entry: str) -> None:
-    assert re.match(r"@(misc|article|inproceedings)\{[a-z0-9-]+,\n", entry)
-    assert entry.count("{") == entry.count("}")
-    assert entry.endswith("\n}")
-    assert re.search(r"\n  title +=", entry)
-    assert re.search(r"\n  year +=", entry)
 
 
 def test_the_fingerprint_is_of_names_shapes_and_numbers() -> None:

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 import torch
 
-from playground.language.answers import answer_example, head_costs, write_masked
+from playground.language.answers import answer_example, head_costs, nearest_sentences, write_masked
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import change
 from playground.language.network import EnglishNetwork
-from playground.language.text import IDS, MASK_ID
+from playground.language.text import IDS, MASK_ID, VOCABULARY
 
 
 def untrained(seed: int = 0, **settings: Any) -> EnglishNetwork:
@@ -48,3 +48,18 @@ def test_an_answer_names_the_costliest_head_and_the_options_probabilities() -> N
     batch = trained.tokenizer.encode_batch([write_masked(example)])
     costs = head_costs(trained.network, batch, 0, example.place + 1, IDS[example.answer])
     assert answer.cost == costs[answer.layer, answer.head] == costs.max()
+
+
+def test_the_nearest_share_words_and_all_their_words_are_known() -> None:
+    for text, word in (("Why did the dog bite the queen?", "dog"), ("The box is full!", "full")):
+        found = nearest_sentences(text)
+        assert len(found) == 3
+        assert len({example.words for example in found}) == 3
+        assert any(word in example.words for example in found)
+        assert all(set(example.words) <= set(VOCABULARY) for example in found)
+
+
+def test_its_own_sentence_is_the_nearest() -> None:
+    for each in CAPABILITIES.values():
+        (own,) = each.examples(1)
+        assert own in nearest_sentences(" ".join(own.words))

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from playground.language import family
-from playground.language.family import Row
-from playground.language.finding import find_network
+from playground.language.family import Row, find_network
 from playground.language.network import BASE, EnglishNetwork, Spec, save
 from playground.weights.store import NetworkStore
 

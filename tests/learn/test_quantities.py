@@ -1,8 +1,10 @@
 """The numbers that exercises ask for, each against a computation of its own."""
 
+import json
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -13,6 +15,8 @@ from numpy.typing import NDArray
 from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
 from playground.analysis.gradients import next_token_loss
 from playground.errors import InputError
+from playground.language.family import TABLE
+from playground.language.network import Spec
 from playground.learn.quantities import QUANTITIES, Numbers, Place
 from playground.link.opening import LinkedView, open_texts
 from playground.model import Encoder, EncoderDecoder
@@ -247,6 +251,8 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
         2 * (4 * (32 * 32 + 32) + 2 * 32 * 64 + 64 + 32 + 4 * 32) + 32 * make_data(RECIPE).tokenizer.vocab_size
     ),
     ("trained",): trained_share,
+    ("setting", "n_layers"): lambda: 2.0,
+    ("setting", "causal"): lambda: "false",
 }
 """What a quantity is by a computation of its own."""
 
@@ -288,9 +294,16 @@ def test_an_encoder_of_the_page_gradient_flow_trains_as_a_plain_one_of_its_kind(
 
 
 def test_every_quantity_is_tested_here() -> None:
-    elsewhere = {"flops.overtake", "cross.moves", "trained.encoder"}
-    own = {name for name, function in QUANTITIES.items() if function.__module__ == "playground.learn.quantities"}
-    assert {name for name, *_ in HAND} | elsewhere == own
+    elsewhere = {"flops.overtake", "cross.moves", "trained.encoder", "learnt", "network"}
+    assert {name for name, *_ in HAND} | elsewhere == QUANTITIES.keys()
+
+
+def test_what_the_base_of_the_small_english_learnt_is_in_its_table() -> None:
+    table = json.loads(TABLE.read_text(encoding="utf-8"))
+    rows = [table[Spec(seed=seed).key]["shares"]["recall"] for seed in range(3)]
+    assert ask("learnt", "recall", view=open_texts("attention", {"weights": ["english"]})) == fmean(rows)
+    with pytest.raises(InputError, match="No network has been trained"):
+        ask("network", "steps")
 
 
 @pytest.mark.parametrize(("name", "places"), [("pattern", (0, 1, 2)), ("received", (0, 1)), ("heads.focus", ())])

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from playground.text.nouns import choose_pronoun, find_nouns
+from playground.text.sentences import choose_pronoun, find_nouns
 
 
 @pytest.mark.parametrize(

@@ -63,12 +63,6 @@ def test_a_file_is_recognised_and_its_encoder_is_the_one_that_was_saved(name: st
     assert all(torch.equal(tensor, built[ours]) for ours, tensor in saved.state_dict().items())
 
 
-# --- an encoder alone
-
-
-# --- position tables
-
-
 @pytest.mark.parametrize("name", TABLES)
 @pytest.mark.parametrize("kept", ["buffer", "parameter", "missing"])
 def test_a_table_of_sines_may_be_a_buffer_a_parameter_or_missing(name: str, kept: str) -> None:

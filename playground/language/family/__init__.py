@@ -5,10 +5,11 @@
 
 import hashlib
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from difflib import get_close_matches
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,11 @@ from playground.config import ModelConfig
 from playground.errors import ConfigError, WeightsError
 from playground.language.capabilities import CAPABILITIES
 from playground.language.ladder import ladder_specs
-from playground.language.network import BASE, EnglishNetwork, Spec, load
+from playground.language.learner import Learning, learn
+from playground.language.network import BASE, EnglishNetwork, Spec, check_spec, load, save
+from playground.weights.store import NetworkStore
+
+logger = logging.getLogger(__name__)
 
 FOLDER = Path(__file__).parent
 TABLE = FOLDER / "table.json"
@@ -168,3 +173,31 @@ def _stop(name: str, value: Any) -> float:
     if value in stops:
         return stops.index(value)
     return sum(stop < value for stop in stops) if isinstance(value, int) else len(stops)
+
+
+def find_network(spec: Spec, store: NetworkStore) -> EnglishNetwork | None:
+    """Return the shipped network of a spec, else the stored one, else None."""
+    if is_shipped(spec):
+        try:
+            return load_shipped(spec)
+        except WeightsError as error:
+            logger.warning("A shipped network is left out: %s", error)
+    return store.find(spec.key, partial(load, spec=spec))
+
+
+def find_or_train(spec: Spec, store: NetworkStore) -> EnglishNetwork:
+    """Return the network of a spec, trained and stored if there is none; raises as `check_spec`."""
+    check_spec(spec)
+    found = find_network(spec, store)
+    if found is None:
+        logger.info("An encoder of %s parameters learns the small English.", f"{spec.n_parameters:,}")
+        found = learn(spec, _log_progress)
+        store.keep(spec.key, save(found))
+    return found
+
+
+def _log_progress(state: Learning) -> None:
+    """Log every tenth of the steps."""
+    n = len(state.loss)
+    if n % max(1, state.steps // 10) == 0:
+        logger.info("%s of %s steps; the loss is %.2f.", n, state.steps, state.loss[-1])

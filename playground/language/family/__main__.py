@@ -6,7 +6,6 @@ import json
 import logging
 import os
 import sys
-import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict
@@ -16,8 +15,6 @@ from rich.console import Console
 from rich.logging import RichHandler
 from rich.progress import track
 
-from playground.errors import ClusterError
-from playground.jobs.cluster import ClusterPool
 from playground.language import CAPABILITIES
 from playground.language.family import (
     FOLDER,
@@ -32,7 +29,7 @@ from playground.language.family import (
     table,
 )
 from playground.language.ladder import ladder_specs
-from playground.language.learner import LearningRequest, learn
+from playground.language.learner import learn
 from playground.language.network import EnglishNetwork, Spec, save
 
 logger = logging.getLogger(__name__)
@@ -49,23 +46,6 @@ def train_in_processes(specs: list[Spec], n_processes: int) -> Iterator[EnglishN
     with ProcessPoolExecutor(n_processes) as pool:
         for done in as_completed([pool.submit(train, spec) for spec in specs]):
             yield done.result()
-
-
-def train_on_cluster(specs: list[Spec], pool: ClusterPool) -> Iterator[EnglishNetwork]:
-    """The same on a cluster; raises ClusterError if that can't be reached, or a training fails there."""
-    pool.connect()
-    jobs = [pool.join(spec, LearningRequest(spec=spec)) for spec in specs]
-    try:
-        while jobs:
-            for job in [each for each in jobs if each.ended]:
-                if job.state is None or job.state.trained is None:
-                    raise ClusterError(job.error)
-                jobs.remove(job)
-                yield job.state.trained
-            time.sleep(0.2)
-    finally:
-        for job in jobs:
-            job.stop()
 
 
 def keep(trained: EnglishNetwork) -> Row:
@@ -107,7 +87,6 @@ def main() -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(console=console)])
     parser = argparse.ArgumentParser(prog="python -m playground.language.family", description=__doc__)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="networks that train at once")
-    parser.add_argument("--ray", metavar="ADDRESS", help="train on this Ray cluster instead: host:port, auto or local")
     parser.add_argument("--table", action="store_true", help="train nothing, and print the tables as Markdown")
     options = parser.parse_args()
     if options.table:
@@ -117,10 +96,7 @@ def main() -> None:
     rows = dict(table())
     missing = [spec for spec in measured_specs() if spec.key not in rows]
     logger.info("%s of %s networks are missing.", len(missing), len(measured_specs()))
-    if options.ray:
-        networks = train_on_cluster(missing, ClusterPool(options.ray))
-    else:
-        networks = train_in_processes(missing, options.processes)
+    networks = train_in_processes(missing, options.processes)
     for trained in track(networks, "Training", total=len(missing), console=console):
         rows[trained.spec.key] = keep(trained)
         write_table(rows)

@@ -47,7 +47,7 @@ from playground.charts.scene import Scene
 from playground.link.params import SENTENCE_PAIR
 from playground.link.state import is_random
 from playground.model.change_texts import name_change
-from playground.text.sentences import is_english
+from playground.text.sentences import foreign_script
 from playground.text.wording import write_decimals
 from playground.views.similarity.sentences import EXAMPLE, Sentences, leave_words_out, map_depths, read_depths
 from playground.words import say
@@ -91,7 +91,7 @@ def show_list(scene: Scene[Sentences]) -> Iterator[Item]:
     for note in subject.notes:
         yield Paragraph(note, "info")
     yield Paragraph(say("similarity", "run", sentences=n, shortest=min(lengths), longest=max(lengths)), "caption")
-    foreign = sum(not is_english(text) for text in subject.texts)
+    foreign = sum(foreign_script(text) is not None for text in subject.texts)
     if foreign and subject.lab.weights == "minilm":
         yield Paragraph(say("similarity", "english-only", n=foreign), "info")
     for change, is_on in subject.lab.changes:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import torch
 from cachetools import LRUCache
 
-from playground.language.finding import find_network
+from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.link.state import AFTER, BEFORE
 from playground.weights.store import NetworkStore

@@ -16,7 +16,7 @@ from playground.errors import PlaygroundError
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.encoder_run import Run
-from playground.text.sentences import foreign_script, is_english
+from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.web.choices.focus import settle_tokens
@@ -117,15 +117,8 @@ def draw_run_line(*, changed: bool = True) -> Run:
 def _explain_language(setup: Setup) -> None:
     """What became of a sentence that the trained model, which learnt from English, cannot read."""
     batch, row = setup.batch, setup.sentence
-    if is_english(batch.sentences[row]):
-        return
     script, icon = foreign_script(batch.sentences[row]), ":material/translate:"
     if script is None:
-        st.info(
-            "**English only:** the trained model learnt from English, and this sentence looks like another language. "
-            "What it computes for it means little.",
-            icon=icon,
-        )
         return
     own = [not special for special in batch.special[row]]
     n_unknown = sum(batch.unknown[row])

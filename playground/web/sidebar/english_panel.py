@@ -11,11 +11,11 @@ from playground.accounting import count_parameters
 from playground.accounting.readable import duration
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.language.answers import nearest_sentences
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import shares_of
 from playground.language.learner import Learning
 from playground.language.network import Spec
-from playground.language.suggestions import nearest_sentences
 from playground.language.text import IDS, SPECIALS, VOCABULARY, join_words
 from playground.link import english
 from playground.views.parts import LEAST_CHANGE, name_spec

@@ -9,8 +9,8 @@ import streamlit as st
 
 from playground.accounting.readable import in_units
 from playground.export import data
-from playground.export.code.export import FILE_NAME, Export
-from playground.export.data import choose_references, cite_app, references, versions, weights_sha256
+from playground.export.data import versions, weights_sha256
+from playground.export.written import FILE_NAME, Export
 from playground.link.changes import write_changes
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
@@ -157,7 +157,7 @@ def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], byte
 
 
 def draw_how_made() -> None:
-    """Draw what repeats this view: a table of what it was made with, the link, lines that open it, and BibTeX."""
+    """Draw what repeats this view: a table of what it was made with, the link, and lines that open it."""
     setup = current_setup()
     if not setup.text.sentences:
         st.info("Type a sentence into “Your text”, and this says how its numbers were made.")
@@ -179,10 +179,6 @@ def draw_how_made() -> None:
         st.code(_LINES.format(link=link), language="python")
     else:
         st.caption("Its weights are yours alone: the link opens random weights of the same shape for anyone else.")
-    page, tokenizer = st.session_state[OPEN_PAGE], caches.tokenizer(setup.text_key).name
-    keys = choose_references(run.config, weights=setup.weights, tokenizer=tokenizer, page=page)
-    entries = [cite_app(link), *(references()[key][0] for key in keys)]
-    st.code("\n\n".join(entries), language="bibtex", height=300)
 
 
 TABS: dict[str, Callable[[Variants], None]] = {

@@ -4,10 +4,9 @@ from collections.abc import Callable
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.code.export import Export, save_weights
-from playground.export.code.model_export import export_encoder, export_pair
-from playground.export.code.shown import Place, of_run
-from playground.export.code.training_export import export_training
+from playground.export.code import export_encoder, export_pair, export_training
+from playground.export.shown import Place, of_run
+from playground.export.written import Export, save_weights
 from playground.link.pairs import find_pair, run_pair
 from playground.training.recipe import Recipe
 from playground.web.choices.focus import current_focus

@@ -7,9 +7,9 @@ import pytest
 
 from playground import EncoderDecoder, ModelConfig
 from playground.errors import InputError
-from playground.export.code.export import Export
-from playground.export.code.model_export import export_pair
-from playground.export.code.shown import Place
+from playground.export.code import export_pair
+from playground.export.shown import Place
+from playground.export.written import Export
 from playground.runs.pair_run import run_pair
 from playground.text import words
 from tests.export.code.test_python_file import SMALL

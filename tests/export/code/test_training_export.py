@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from playground import ModelConfig
-from playground.export.code.training_export import export_training
+from playground.export.code import export_training
 from playground.training.recipe import Recipe
 from playground.training.trainer import Trainer
 from tests.export.code.written import complaints, run_here

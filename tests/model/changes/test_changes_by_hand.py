@@ -7,7 +7,8 @@ import torch
 from torch import Tensor
 
 from playground import Trace
-from playground.model.changes import PATCH_POINTS, Change, shuffled
+from playground.model.changes import PATCH_POINTS, Change
+from playground.model.edits import shuffled
 from tests.changes import made
 from tests.model.changes.by_hand import (
     EVERY,

@@ -7,7 +7,7 @@ import torch
 from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig
-from playground.export.code.export import FILE_NAME, save_weights
+from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
 from playground.training.shipped_network import load_translator
 from playground.training.trainer import Trainer

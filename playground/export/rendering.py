@@ -11,8 +11,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
-from playground.export.code.export import SEPARATOR, Section
-from playground.export.code.shown import ShownEncoder
+from playground.export.shown import ShownEncoder
+from playground.export.written import SEPARATOR, Section
 from playground.model.positions import alibi_slopes
 from playground.weights import checkpoint
 

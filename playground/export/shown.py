@@ -6,7 +6,7 @@ import numpy as np
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.code.export import OwnWeights
+from playground.export.written import OwnWeights
 from playground.limits import MAX_TOKENS
 from playground.model import Encoder
 from playground.runs.encoder_run import Run, run

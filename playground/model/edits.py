@@ -1,0 +1,136 @@
+"""What each kind of change does to a tensor of one sentence: an index into it, and the new numbers there.
+
+Every edit takes the change, the tensor after earlier changes, the tensor as computed, and its surroundings. Legend: T
+tokens, padding included, H heads, D = d_model.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from playground.errors import InterventionError
+from playground.model.init import generator
+
+
+class Change(Protocol):
+    """What an edit reads of a `changes.Change`."""
+
+    @property
+    def layer(self) -> int | None: ...  # noqa: D102
+    @property
+    def head(self) -> int | None: ...  # noqa: D102
+    @property
+    def strength(self) -> float: ...  # noqa: D102
+    @property
+    def point(self) -> str: ...  # noqa: D102
+    def __getitem__(self, name: str) -> Any: ...
+
+
+@dataclass
+class Surroundings:
+    """What an edit reads beside the tensor that it changes."""
+
+    real: Tensor
+    """(T,) bool, False = padding."""
+    positions: Tensor | None
+    """(T, D): the first rows of the position table."""
+    sources: Mapping[int, Mapping[str, Tensor]]
+    """Tensors of other sentences' runs, without their sentence axis."""
+    allowed: dict[str, Tensor] = field(default_factory=dict)
+    """(H, T, T) bool, by prefix such as `layers.0.attn.`: the keys that no mask hides."""
+
+
+Edit = tuple[tuple[Any, ...], Tensor | float]
+"""An index into a tensor, and its new numbers at full strength."""
+
+
+def heads_of(change: Change) -> slice:
+    """Return the heads of a tensor (H, …) that a change is made in."""
+    return slice(None) if change.head is None else slice(change.head, change.head + 1)
+
+
+def tokens_of(change: Change) -> slice | int:
+    """Return the queries that a change is made for."""
+    return slice(None) if change["query"] is None else int(change["query"])
+
+
+def average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Put each head's mean over tokens in the place of its results."""
+    heads = heads_of(change)
+    return (heads,), x[heads][:, around.real].mean(dim=1, keepdim=True)
+
+
+def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) -> Tensor:
+    """Set scores (…, T) so that a key's weight moves towards `weight`; the others keep their proportions.
+
+    The weight is w at the score s + log(w) − log(1 − w), with s = log Σ exp over the other scores. A row without
+    another key stays as it is.
+    """
+    others = scores.clone()
+    others[..., key] = -torch.inf
+    target = (1 - strength) * scores.softmax(dim=-1)[..., key] + strength * weight  # (…)
+    changed = scores.clone()
+    changed[..., key] = others.logsumexp(dim=-1) + target.log() - (-target).log1p()
+    alone = torch.where(others.isneginf().logical_not(), -torch.inf, scores)  # no weight is left for any other key
+    changed = torch.where((target >= 1)[..., None], alone, changed)
+    is_single = others.isneginf().all(dim=-1, keepdim=True)
+    return torch.where(is_single, scores, changed)
+
+
+def set_weight(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Set a score so that the weight of the pair is the wanted one."""
+    where = (heads_of(change), change["query"])
+    return where, with_weight(x[where], change["key"], change["weight"], change.strength)
+
+
+def hide_token(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Hide a key from every other token."""
+    readers = around.real.clone()
+    readers[change["key"]] = False
+    where = (heads_of(change), readers)
+    return where, with_weight(x[where], change["key"], 0.0, change.strength)
+
+
+def even_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Give each key that the mask allows the same weight."""
+    where, allowed = (heads_of(change), tokens_of(change)), around.allowed[f"layers.{change.layer}.attn."].to(x.dtype)
+    return where, (allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1))[where]
+
+
+def own_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Give all weight to the token itself."""
+    return (heads_of(change), tokens_of(change)), torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)[
+        tokens_of(change)
+    ]
+
+
+def copied_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Take another head's rows."""
+    return (heads_of(change), tokens_of(change)), computed[change["source"]][tokens_of(change)]
+
+
+def shuffled(n: int, seed: int) -> Tensor:
+    """Draw a permutation of n numbers, int64, from a seed; never the unchanged order if n is above 1."""
+    unchanged, drawn = torch.arange(n), generator(seed, "positions")
+    order = torch.randperm(n, generator=drawn)
+    while n > 1 and torch.equal(order, unchanged):
+        order = torch.randperm(n, generator=drawn)
+    return order
+
+
+def shuffle_positions(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Add the positions in another order."""
+    if around.positions is None:
+        raise InterventionError("There is no position table to shuffle positions of.")
+    order = shuffled(int(around.real.sum()), change["seed"]).to(x.device)
+    rows = around.real.nonzero()[:, 0]
+    return (rows,), x[rows] + (around.positions[rows[order]] - around.positions[rows])
+
+
+def patch_vectors(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
+    """Take the vectors of another sentence's run."""
+    where = (tokens_of(change),) if x.ndim == 2 else (heads_of(change), tokens_of(change))
+    return where, around.sources[change["sentence"]][change.point][where]
