@@ -22,7 +22,7 @@ from playground.views.similarity.page import show_similarity
 from playground.views.similarity.sentences import sentences_scene
 from playground.views.steps.page import show_steps, walk_scene
 from playground.views.tutorials import linked_tutorials, show_tutorials
-from playground.views.what_if.followed import followed_scene, show_followed
+from playground.views.what_if import show_what_if, what_if_scene
 
 S = TypeVar("S")
 
@@ -41,7 +41,7 @@ VIEWS: Mapping[str, View] = {
     "attention": View(show_attention, attention_scene),
     "norms": View(show_norms, run_scene),
     "parameters": View(show_parameters, parameters_scene),
-    "what-if": View(show_followed, followed_scene),
+    "what-if": View(show_what_if, what_if_scene),
     "similarity": View(show_similarity, sentences_scene),
     "compare": View(show_compare, run_scene),
     "step-by-step": View(show_steps, walk_scene),
