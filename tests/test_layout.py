@@ -239,7 +239,7 @@ BUDGETS = {
     "playground/charts": 2_420,
     "playground/export": 1_140,
     "playground/jobs": 570,
-    "playground/language": 1_480,
+    "playground/language": 1_460,
     "playground/learn": 1_640,
     "playground/link": 2_170,
     "playground/mistakes": 1_230,
@@ -259,9 +259,9 @@ BUDGETS = {
     "playground/web/sidebar": 1_120,
     "playground/web/views": 3_430,
     "playground/web": 10_710,
-    "playground": 43_650,
+    "playground": 43_630,
     "pages": 340,
-    "tests": 36_230,
+    "tests": 35_110,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 

@@ -1,12 +1,10 @@
 """The frame over a chart's cell: by itself, and beside Plotly's tooltip."""
 
-import re
 from pathlib import Path
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext
 
 import playground.web.components
-from tests.browser.visitor import Visitor
 
 FOLDER = Path(playground.web.components.__file__).parent
 
@@ -29,13 +27,3 @@ def test_a_frame_whose_chart_has_left_the_page_stays_hidden_and_raises_nothing(s
     page = shared_context.new_page()
     assert page.evaluate(_DRAW_WITHOUT_CHART, [helpers + script, markup])
     page.close()
-
-
-def test_the_frame_has_no_line_over_a_tooltip(visitor: Visitor) -> None:
-    visitor.open("/norms")
-    x, y = visitor.place_of_cell("norms_by_layer", None, 2)
-    frame = visitor.widget("norms_by_layer").locator(".frame")
-    visitor.page.mouse.move(x, y)
-    expect(frame).to_have_css("clip-path", re.compile("path"))
-    visitor.page.mouse.move(5, 5)
-    expect(frame).to_have_css("clip-path", "none")

@@ -43,38 +43,3 @@ def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
     theirs.widget("unpin").get_by_role("button").click()
     expect(theirs.widget("compare_start_norms")).to_be_visible()
     assert "b_n_layers" not in theirs.settled().query()
-
-
-def test_a_click_on_either_side_moves_the_focus_and_a_classmate_sees_the_stage_in_both(
-    visitor: Visitor, classmate: Visitor
-) -> None:
-    visitor.open("/parameters?weights=random&parameters_view=layers&b_seed=3")
-    visitor.click_cell("parameter_breakdown", None, 3)  # after the embeddings' bar
-    visitor.eventually(lambda: visitor.query().get("layer") == ["2"], "the block in the link")
-    visitor.settled().go_to("Attention")
-    assert visitor.focused()["layer"] == 2
-    visitor.open_panel("attention_closer")
-    visitor.widget("attention_lines_pinned").locator(".names").first.get_by_text("street").click()
-    expect(visitor.focus("query")).to_have_value("8")
-    visitor.settled().go_to("Steps")
-    expect(visitor.widget("step_pinned")).to_be_visible()
-    visitor.settled()
-    charts, copied = visitor.charts(), visitor.copied_link()
-    theirs = classmate.open(copied)
-    assert theirs.charts() == charts
-    assert theirs.focused() == visitor.focused()
-    theirs.go_to("Positions")
-    expect(theirs.widget("pin_line")).to_contain_text("pinned (seed 3) and now (seed 0)")
-
-
-def test_a_phone_pins_and_compares_with_a_finger(phone: Visitor) -> None:
-    phone.open("/compare?text=a+cat+sat")
-    phone.widget("compare_start_norms").get_by_role("button").tap()
-    # For a moment the page as it was stands there too, with a line of its own.
-    expect(phone.widget("pin_line").filter(has_text="norm placement post) and now (norm placement pre")).to_have_count(
-        1
-    )
-    phone.settled()
-    assert phone.query()["b_norm_placement"] == ["post"]
-    edge = phone.page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
-    assert edge <= 390

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, Response, WebSocketRoute, expect
+from playwright.sync_api import BrowserContext, Locator, Response, WebSocketRoute, expect
 
 from playground.learn.exercise import Variant, read_exercise
 from tests.browser.server import Server, serve
@@ -82,12 +81,6 @@ def expect_right(visitor: Visitor, tries: int = 2) -> None:
     expect(visitor.widget("exercise_explanation")).to_contain_text(SECRET)
 
 
-def expect_nothing_off_the_edge(phone: Visitor) -> None:
-    assert phone.page.locator(".stMain").evaluate("main => main.scrollWidth") <= 390
-    buttons = [each.bounding_box() for each in form(phone).get_by_role("button").all()]
-    assert all(edge and edge["x"] >= 0 and edge["x"] + edge["width"] <= 390 for edge in buttons)
-
-
 class Traffic:
     """Everything that a page is sent, but for the front end's own files."""
 
@@ -112,18 +105,6 @@ class Traffic:
         return b"\n".join([*self.messages, *bodies])
 
 
-def test_choose_several(phone: Visitor) -> None:
-    open_demo(phone, "several")
-    press(phone, form(phone).get_by_text("There are two layers."))
-    check(phone)
-    expect_wrong(phone)
-    press(phone, form(phone).get_by_text("Attention has more"))
-    check(phone)
-    expect_right(phone)
-    answers = phone.page.get_by_test_id("stMain").locator("li").filter(has_text="your answer")
-    expect(answers).to_have_count(2)
-
-
 def test_a_number_with_its_usual_mistake_and_what_is_no_number(laptop: Visitor) -> None:
     open_demo(laptop, "number")
     field = form(laptop).get_by_role("textbox")
@@ -144,20 +125,6 @@ def test_a_number_with_its_usual_mistake_and_what_is_no_number(laptop: Visitor) 
     assert link is not None
     laptop.page.goto(f"{laptop.server.url}/{link.removeprefix('./')}")
     expect(laptop.settled().widget("answer")).to_contain_text("4,592 parameters")
-
-
-def test_choose_a_head_and_both_are_framed(phone: Visitor) -> None:
-    open_demo(phone, "click")
-    expect_nothing_off_the_edge(phone)
-    for head, expected in (("head 1", expect_wrong), ("head 0", expect_right)):
-        for name in ("layer 0", head):
-            button = form(phone).get_by_role("radio", name=name)
-            if not button.is_checked():
-                press(phone, button)
-        check(phone)
-        expected(phone)
-    np.testing.assert_allclose(phone.settled().array("exercise_truth"), demo("click").truth.values, rtol=1e-6)
-    expect(phone.widget("exercise_truth_chart").locator(".shapelayer path")).to_have_count(2)
 
 
 def give_up(visitor: Visitor) -> None:
@@ -203,23 +170,6 @@ def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: 
     give_up(laptop)
     sent = traffic.everything()
     assert {secrets[0], secrets[-1]} <= {secret for secret in secrets if secret in sent}
-
-
-def test_a_classmate_who_opens_the_same_link_is_asked_anew(laptop: Visitor, browser: Browser) -> None:
-    open_demo(laptop, "click", "&exercises_variant=1")
-    laptop.widget("exercise_give_up").get_by_role("button").click()
-    expect(laptop.widget("exercise_explanation")).to_be_visible()
-    assert laptop.settled().query() == {"exercises_key": ["demo-click"], "exercises_variant": ["1"]}
-    classmate = Visitor.anew(laptop.server, browser)
-    classmate.open(laptop.page.url)
-    expect(form(classmate)).to_be_visible()
-    assert SECRET not in classmate.text()
-    classmate.page.context.close()
-    laptop.page.reload()  # a new session of the same browser: it knows that this was given up, and asks again
-    expect(form(laptop.settled())).to_be_visible()
-    laptop.widget("exercise_variant").get_by_role("button").click()
-    expect(laptop.widget("exercise_feedback")).to_have_count(1)
-    laptop.eventually(lambda: laptop.query().get("exercises_variant") != ["1"], "another variant")
 
 
 def find_number(visitor: Visitor) -> None:

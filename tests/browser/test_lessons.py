@@ -1,8 +1,5 @@
 """Lessons in a browser: from the front page and by link, with a finger and by keyboard."""
 
-import re
-
-import pytest
 from playwright.sync_api import Locator, expect
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson
@@ -64,24 +61,6 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer(visitor: Visito
     visitor.assert_well()
 
 
-def test_a_network_is_trained_and_heads_are_switched_off(visitor: Visitor) -> None:
-    visitor.open("/")
-    button(visitor, "begin_reverse").click()
-    expect_step(visitor, 1, 5, "Press Start")
-    button(visitor, "training_start").click()
-    expect(visitor.widget("lesson_line")).to_contain_text("of the letters are right", timeout=60_000)
-    for words in ("How does it do it?", "Take the network along"):
-        button(visitor.settled(), "lesson_next").click()
-        expect(visitor.widget("lesson_line")).to_contain_text(words)
-    button(visitor.settled(), "training_look").click()
-    expect_step(visitor, 3, 5, "Every page now runs your network")
-    button(visitor, "lesson_next").click()
-    expect_step(visitor, 4, 5, "Does one head do it alone?")
-    visitor.page.get_by_role("button", name=re.compile("Switch layer .* off")).click()
-    expect_step(visitor, 4, 5, "stay right")
-    visitor.assert_well()
-
-
 def test_a_student_takes_a_lesson_with_a_finger(phone: Visitor) -> None:
     phone.open(f"/lessons?lesson={CODE}")
     expect(phone.page.locator("h1")).to_contain_text("Two things")
@@ -99,28 +78,3 @@ def test_a_student_takes_a_lesson_with_a_finger(phone: Visitor) -> None:
     expect(phone.page.locator("h1")).to_contain_text("Which lesson?")
     assert "lesson" not in phone.settled().query()
     phone.assert_well()
-
-
-def test_a_step_is_restored_and_gone_back_to_by_keyboard(visitor: Visitor) -> None:
-    visitor.open(f"/lessons?lesson={CODE}")
-    button(visitor, "lesson_begin").press("Enter")
-    expect_step(visitor, 1, 2, "Look")
-    visitor.type_text("cats purr")
-    expect(visitor.widget("answer")).to_contain_text(re.compile("cats|purr"))
-    button(visitor, "lesson_open").press("Enter")
-    expect(visitor.widget("answer")).to_contain_text(re.compile("dogs|bark"))
-    button(visitor, "lesson_next").press("Enter")
-    expect_step(visitor, 2, 2, "Now")
-    button(visitor, "lesson_back").press("Enter")
-    expect_step(visitor, 1, 2, "Look")
-    expect(visitor.page.locator("h1")).to_contain_text("Who attends to whom?")
-    visitor.assert_well()
-
-
-@pytest.mark.parametrize("link", [f"/attention?lesson=~{'A' * 5000}&tour=1", "/attention?tour=9&experiment=nonsense"])
-def test_a_broken_link_is_one_sentence(visitor: Visitor, link: str) -> None:
-    """Links that are broken otherwise: tests/web/shared/test_lesson_line.py."""
-    visitor.open(link)
-    expect(visitor.page.get_by_test_id("stAlert")).to_contain_text("lesson")
-    assert "attention_pattern" in visitor.charts()
-    visitor.assert_well()

@@ -8,7 +8,6 @@ from playwright.sync_api import expect
 from playground.link.params import PARAMS
 from playground.link.query import MARKER, PINNED_KEYS, VERSION
 from tests.browser.visitor import Visitor
-from tests.web.chosen_views import SETUP
 
 TRAVELLING = "A student who travels light has nothing to lose on the way."
 
@@ -40,32 +39,6 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, 
     expect(theirs.focus("layer")).to_have_value("4")
 
 
-def test_a_copied_link_stays_in_sight_until_the_view_is_another(visitor: Visitor) -> None:
-    field = visitor.open(link("attention", SETUP)).widget("copy_link").get_by_role("textbox")
-    visitor.copied_link()
-    visitor.page.wait_for_timeout(1000)
-    expect(field).to_be_visible()
-    visitor.move("previous layer")
-    expect(field).to_be_hidden()
-    visitor.settled().copied_link()
-    expect(field).to_be_visible()
-    visitor.go_to("Norms")
-    expect(field).to_be_hidden()
-
-
-def test_the_setup_travels_from_page_to_page_and_back(visitor: Visitor) -> None:
-    setup = {"text": [TRAVELLING], "weights": ["random"], "n_layers": ["5"], "seed": ["9"]}
-    visitor.open(link("", {key: value for key, (value,) in setup.items()}))
-    first = visitor.charts()
-    for title in ("Attention", "Norms", "Parameters"):
-        visitor.go_to(title)
-        assert visitor.settings() == setup
-        expect(visitor.slider("n_layers")).to_have_attribute("aria-valuetext", "5")
-        expect(visitor.widget("text").locator("textarea")).to_have_value(TRAVELLING)
-    visitor.go_to("Start")
-    assert visitor.charts() == first
-
-
 def test_the_back_button_restores_the_page_before(visitor: Visitor) -> None:
     visitor.open(link("attention", {"text": TRAVELLING, "head": "5"}))
     before = visitor.charts()
@@ -94,22 +67,6 @@ def test_junk_for_every_parameter_opens_with_a_plain_notice(visitor: Visitor) ->
     assert visitor.charts() == charts
 
 
-STRANGE = """<script>alert(1)</script><img src=x onerror=alert(2)>
-🙂👩‍👩‍👧‍👦 🏳️‍🌈
-שלום עולם مرحبا
-$x$ **b** `c` :red[d] [e](f)"""
-
-
-def test_strange_text_is_shown_letter_by_letter(visitor: Visitor) -> None:
-    """Markup, emoji, text from right to left; pages of odd texts without a browser are in tests/web."""
-    visitor.open(link("", {"text": STRANGE}))
-    expect(visitor.widget("text").locator("textarea")).to_have_value(STRANGE)
-    for title in ("Attention", "Norms"):
-        visitor.go_to(title)
-        visitor.assert_well()
-    assert visitor.page.locator("img[src=x]").count() == 0
-
-
 def test_undo_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
     link = "text=a+cat+sat&weights=random&n_layers=2&layer=1&head=2&query=3&key=1&do=1.2%3Azero&b_n_layers=3"
     visitor.open(f"/attention?{link}").choose("attention_view", "entropy")
@@ -121,14 +78,3 @@ def test_undo_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
     visitor.eventually(lambda: visitor.query() == before, "all of the address is back")
     assert visitor.settled().focused() == focus
     visitor.assert_well()
-
-
-def test_a_panel_that_a_link_opens_stays_closed_once_the_visitor_has_closed_it(visitor: Visitor) -> None:
-    visitor.open("/positions?positions_view=curves")
-    assert set(visitor.charts()) == {"swap_differences", "position_curves"}
-    visitor.page.get_by_text("Look closer: what is added").click()
-    expect(visitor.widget("position_curves")).to_have_count(0)
-    visitor.type_text("another sentence")
-    expect(visitor.widget("swap_differences")).to_contain_text("How far")
-    visitor.eventually(lambda: "sentence" in str(visitor.charts()["swap_differences"]), "the new text")
-    assert set(visitor.settled().charts()) == {"swap_differences"}

@@ -35,20 +35,6 @@ def test_the_menu_of_a_laptop_has_at_most_eight_items_and_room_for_every_page(vi
     assert sorted(found) == sorted(PAGES)
 
 
-def test_the_menu_marks_the_open_page_or_the_fold_that_it_lies_in(visitor: Visitor) -> None:
-    item = "[data-testid=stTopNavLink], [data-testid=stTopNavSection]"
-    visitor.open("/")
-    items = {"Compare": "Compare", "Exercises": "Learn", "Norms": "Inside", "Gradient flow": "Train"}
-    for title, marked in items.items():
-        look = "all => all.map(each => [each.innerText.trim().split('\\n')[0], getComputedStyle(each).backgroundColor])"
-        colours = dict(visitor.go_to(title).page.locator(item).evaluate_all(look))
-        assert [name for name, colour in colours.items() if not colour.endswith(", 0)")] == [marked]
-
-
-def _fold(phone: Visitor, group: str) -> Locator:
-    return phone.widget("phone_controls_menu").get_by_role("button").filter(has_text=group)
-
-
 def test_the_menu_of_a_phone_has_as_many_items_and_a_finger_opens_every_page(phone: Visitor) -> None:
     menu = phone.open("/attention").widget("phone_controls_menu")
     links, folds = menu.get_by_role("link"), menu.get_by_role("button")
@@ -66,13 +52,3 @@ def test_the_menu_of_a_phone_has_as_many_items_and_a_finger_opens_every_page(pho
         fold.tap()
         expect(inside).to_have_count(0)
     assert sorted(found) == sorted(PAGES)
-
-
-def test_a_fold_of_the_phones_menu_closes_behind_the_visitor_and_names_the_page(phone: Visitor) -> None:
-    phone.open("/attention")
-    for group, title in (("Inside", "Norms"), ("Inside", "Steps"), ("Train", "Training")):
-        _fold(phone, group).tap()
-        phone.page.get_by_test_id("stPopoverBody").get_by_role("link", name=title, exact=True).tap()
-        expect(_fold(phone, group)).to_contain_text(f"{group}: {title}")
-        expect(phone.page.get_by_test_id("stPopoverBody")).to_have_count(0)
-        phone.settled()

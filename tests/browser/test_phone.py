@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Locator, expect
+from playwright.sync_api import BrowserContext, Locator, expect
 
 from playground.link.query import VERSION
 from playground.pages import page_at
@@ -158,14 +158,6 @@ def test_text_typed_on_the_page_is_the_sidebars_and_goes_along_to_the_next_page(
     expect(phone.widget("phone_text").locator("textarea")).to_have_value("one two")
 
 
-def test_below_the_menu_are_at_most_three_screens_before_a_run_of_regularisers(phone: Visitor) -> None:
-    phone.open("/regularisers")
-    height = phone.page.locator(".stMain").evaluate("main => main.scrollHeight")
-    menu = phone.widget("phone_controls_menu").bounding_box()
-    assert menu is not None
-    assert height - menu["y"] - menu["height"] <= 3 * 844
-
-
 # Of what a finger hits: a word on it, the smaller side in pixels, and the size of its letters where it is a field.
 _TARGETS = """() => {
   const found = [], kinds = "a[href], button, input, select, textarea, summary, [role=radio]"
@@ -195,23 +187,6 @@ def test_a_finger_hits_what_there_is_to_press_and_a_phone_does_not_zoom_into_fie
     )
     assert menus.count() > 3
     assert [box for box in map(Locator.bounding_box, menus.all()) if box and box["height"] < 43.9] == []
-
-
-def test_what_a_setting_changes_elsewhere_is_said_where_it_is_seen_over_an_open_sidebar(
-    server: Server, browser: Browser
-) -> None:
-    phone = Visitor.anew(server, browser, 390, 844, has_touch=True, is_mobile=True)  # which keeps the sidebar open
-    phone.open("/norms?weights=random")
-    phone.page.get_by_test_id("stExpandSidebarButton").tap()
-    phone.slider("d_model").scroll_into_view_if_needed()
-    phone.press("n_heads", "ArrowRight")
-    notice = phone.widget("notices").get_by_test_id("stAlert")
-    expect(notice).to_contain_text("cannot share")
-    phone.settled()
-    phone.slider("d_model").scroll_into_view_if_needed()
-    expect(notice).to_be_in_viewport(ratio=1)
-    phone.assert_well()
-    phone.page.context.close()
 
 
 def test_the_link_is_copied_by_a_button_that_is_always_there_and_covers_nothing(phone: Visitor) -> None:

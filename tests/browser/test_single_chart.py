@@ -41,21 +41,3 @@ def test_the_snippet_of_a_chart_shows_that_chart_alone_and_leads_back(visitor: V
     visitor.open(str(way_out.get_attribute("href")))
     assert visitor.focused()["head"] == 4
     assert visitor.query()["text"] == ['"quoted" & <b>bold']
-
-
-def test_a_frame_of_a_chart_that_the_page_has_folded_shows_it(visitor: Visitor) -> None:
-    for page, chart in (("positions", "position_table"), ("parameters", "named_models"), ("norms", "norms_by_token")):
-        visitor.page.goto(f"{visitor.server.url}/{page}?embed=true&only={chart}")
-        expect(visitor.widget(chart).locator(".main-svg").first).to_be_visible()
-        expect(visitor.page.locator("h1")).to_be_hidden()
-
-
-def test_a_frame_that_asks_for_no_chart_of_the_page_names_those_there_are(visitor: Visitor) -> None:
-    visitor.page.goto(f"{visitor.server.url}/norms?embed=true&only=%3Cimg src=x onerror=alert(1)%3E,*")
-    note = visitor.widget("single_chart")
-    expect(note).to_contain_text("norms_by_layer")
-    expect(note.get_by_role("link")).to_be_visible()
-    expect(visitor.page.locator("h1")).to_be_hidden()
-    visitor.page.goto(f"{visitor.server.url}/norms?only=norms_by_layer")  # no frame: the whole page
-    visitor.settled()
-    expect(visitor.page.locator("h1")).to_be_visible()

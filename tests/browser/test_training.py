@@ -158,33 +158,3 @@ def test_a_reload_and_a_link_bring_back_what_was_trained(student: Callable[[], V
     assert other.settled().charts() == drawn
     other.go_to("Training")
     assert final_loss(other.settled()) == loss
-
-
-def test_what_was_learnt_goes_to_every_page_and_a_link_repeats_it(student: Callable[[], Visitor]) -> None:
-    visitor = student().open(COPY + "&training_steps=400")
-    press(visitor, "start")
-    expect_status(visitor, "All 400 steps are done")
-    expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
-    assert len(visitor.settled().array("training_loss", 3, "y")) == 21
-    assert visitor.array("training_accuracy", 1, "y")[-1] > 0.9
-    assert visitor.small_texts() == []
-    visitor.widget("training_details_open").locator("summary").first.click()
-    ticks = visitor.settled().widget("training_gradient").locator(".xtick text")
-    assert ticks.last.text_content() == "400", "the last step has its label"
-    loss = final_loss(visitor)
-    visitor.press("training_moment", "Home")
-    expect(visitor.widget("training_pattern")).to_contain_text("before training: random weights")
-    link = visitor.settled().copied_link()
-
-    press(visitor, "look")
-    visitor.settled().go_to("Attention")
-    expect(visitor.page.locator("body")).to_contain_text("trained here")
-    learnt = visitor.array("attention_pattern", name="customdata")
-    visitor.widget("untrained").locator("label").first.click()
-    expect(visitor.page.locator("body")).to_contain_text("before training (random)")
-    assert (visitor.settled().array("attention_pattern", name="customdata") != learnt).any()
-
-    classmate = student().open(link)
-    assert classmate.notices() == ""
-    expect_status(classmate, "All 400 steps are done. This run had been computed here before")
-    expect(classmate.page.locator("body")).to_contain_text(f"Validation loss {loss} nats", timeout=PATIENT)
