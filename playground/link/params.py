@@ -246,8 +246,6 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 
 FOLDS = {
     "step_path": "step_ways",
-    "step_input": "step_ways",
-    "step_sentence": "step_ways",
     "tutorials_against": "tutorials_differences",
     "similarity_pooling": "similarity_how",
     "similarity_view": "similarity_closer",
@@ -341,8 +339,6 @@ OWN: dict[str, Param] = {
         "as the data moves",
         ("as the data moves", "as tutorial B"),
     ),
-    "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
-    "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
     "step_dropout": Switch(False),
     "step_ways": Switch(False),

@@ -104,8 +104,6 @@ DEFAULTS = {
     "positions_table": False,
     "positions_closer": False,
     "step_path": "as the data moves",
-    "step_input": "the tutorial's",
-    "step_sentence": 1,
     "step_stage": "embedding",
     "step_dropout": False,
     "step_ways": False,

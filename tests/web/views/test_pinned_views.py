@@ -16,7 +16,6 @@ from playground.link.params import SHARED
 from playground.model.changes import Change
 from playground.model.positions import sinusoids
 from playground.views.scenes import Difference, list_differences
-from playground.web.choices.shortcuts import preset_values
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,
@@ -156,20 +155,12 @@ def test_views_open_beside_what_overflows_or_cannot_be_run(
 
 
 def test_a_stage_has_its_result_in_both_where_they_read_the_same_tokens() -> None:
-    drawn = charts(page("step_by_step", step_stage="softmax", b_seed=5, b_n_heads=2))["step_pinned"]
+    drawn = charts(page("step_by_step", step_stage="softmax", b_seed=5, b_n_heads=2))["step_softmax"]
     before = small_trace(TEXT, 5, n_heads=2)["layers.1.attn.pattern"][0, 1, 3].numpy()
     np.testing.assert_allclose(array(drawn, 1, "y"), before, atol=1e-5)
     app = page("step_by_step", b_text="x")
     assert OTHER_TOKENS in captions(app)
     assert "step_pinned" not in charts(app)
-
-
-def test_the_tutorials_own_input_is_shown_for_the_present_settings_alone() -> None:
-    tutorial = {"weights": "random", **preset_values("tutorial-b"), "step_path": "as tutorial B"}
-    app = without_error(open_page("step_by_step", **tutorial, step_stage="softmax", b_seed=5))
-    assert "The tutorial's own input" in captions(app)
-    assert "step_pinned" not in charts(app)
-    assert "step_pinned" in charts(choose(app, step_input="my text"))
 
 
 # --- positions
