@@ -261,7 +261,7 @@ BUDGETS = {
     "playground/web": 10_710,
     "playground": 43_630,
     "pages": 340,
-    "tests": 35_110,
+    "tests": 34_640,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import playground
-from playground import Encoder, ModelConfig, Trace, command_line, open_link
+from playground import Encoder, ModelConfig, Trace, command_line
 from playground.errors import InputError
 from playground.runs.encoder_run import run
 from playground.text import words
@@ -55,20 +55,3 @@ def test_a_mistyped_name_of_a_trace_gets_the_nearest() -> None:
 def test_ids_outside_of_the_table_are_a_sentence(ids: list[list[float]]) -> None:
     with pytest.raises(InputError, match="ids"):
         Encoder(CONFIG)(torch.tensor(ids))
-
-
-@pytest.mark.parametrize(
-    ("more", "told"),
-    [
-        ("&layer=99", ["layer=“99”", "last is 1"]),
-        ("&head=4", ["head=“4”", "last is 3"]),
-        ("&query=7&key=8", ["query=“7”", "key=“8”"]),
-        ("&seed=3&seed=4", ["seed 2 times", "“4”"]),
-        ("&text=" + "a+" * 300, ["cut after 256 tokens", "44 more"]),
-        ("&seed=4&seed=4&layer=1&head=3&query=2", []),
-    ],
-)
-def test_a_link_names_each_repair(more: str, told: list[str]) -> None:
-    notices = open_link(LINK.replace("&text=a+b+c", "" if "text=" in more else "&text=a+b+c") + more).notices
-    assert bool(notices) == bool(told)
-    assert all(each in " ".join(notices) for each in told)

@@ -11,7 +11,6 @@ from playground.accounting.readable import (
     duration,
     in_millions,
     in_units,
-    signed,
     substitute,
     times,
 )
@@ -67,7 +66,3 @@ def test_table_rows_add_up_and_multiply_out(name: str) -> None:
         assert table["share, %"].sum() == pytest.approx(100)
         assert list(table["part"]) == list(count.by(lambda term: term.part))
         assert list(table["total"]) == list(count.by(lambda term: term.part).values())
-
-
-def test_differences_of_counts_keep_their_sign() -> None:
-    assert [signed(n) for n in (3_548_160, -920, 0)] == ["+3.55 M", "−920", "±0"]

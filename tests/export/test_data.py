@@ -40,12 +40,6 @@ def test_points_and_numbers_are_those_of_the_trace(changes: dict[str, Any]) -> N
     assert n == sum(array.size for array in made.arrays.values())
 
 
-@pytest.mark.parametrize("changes", [{"d_head": 6}, {"n_kv_heads": 2}, {"d_embedding": 8}], ids=str)
-def test_points_of_other_widths_have_the_same_names(changes: dict[str, Any]) -> None:
-    made = small_run(**changes)
-    assert sorted(data.name_arrays(made.config, data.list_points(made.config))) == sorted(made.arrays)
-
-
 def test_a_file_has_the_arrays_and_what_they_are_of() -> None:
     made = small_run()
     about = data.describe_run(

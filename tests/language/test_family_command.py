@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from playground.language import CAPABILITIES, family
+from playground.language import family
 from playground.language.family import Row
 from playground.language.family import __main__ as command
 from playground.language.network import BASE, EnglishNetwork, Spec, load
@@ -44,19 +44,3 @@ def test_it_trains_what_is_missing_and_ships_the_first_seed(tmp_path: Path, monk
     assert (rows[OTHER.key]["sha256"], len(rows[SMALL.key]["sha256"])) == ("", 64)
     assert [path.name for path in tmp_path.glob("*.safetensors")] == [f"{SMALL.key}.safetensors"]
     assert load(family.path_of(SMALL).read_bytes(), SMALL).shares == {"recall": 0.5}
-
-
-def test_the_table_has_the_mean_of_the_seeds_or_their_range(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shares = dict.fromkeys(CAPABILITIES, 0.5)
-    rows = [Row(shares | {"recall": recall, "far": 0.96 + recall / 50}, "") for recall in (0.5, 1.0, 0.75)]
-    monkeypatch.setattr(family, "seeds_of", lambda spec: rows if spec == Spec() else [])
-    monkeypatch.setattr("sys.argv", ["family", "--table"])
-    command.main()
-    lines = capsys.readouterr().out.splitlines()
-    cells = dict(zip(lines[0].split(" | "), lines[2].split(" | "), strict=True))
-    assert (cells["recall"], cells["far back"], lines[2].split()[1]) == ("50–100", "98", "base")
-    assert "| `n_layers=1` |" in lines[3]
-    assert {line.count("|") for line in lines if line} == {len(CAPABILITIES) + 2}
-    assert [line.split(" | ")[0] for line in lines[-2:]] == ["| no biases", "| grouped queries"]

@@ -79,21 +79,6 @@ def test_it_learns_and_shows_how_far_it_is() -> None:
     assert state.n_bytes > state.trained.n_bytes
 
 
-def test_a_step_without_a_finite_gradient_is_left_out() -> None:
-    learner = Learner(TINY, steps=10)
-    steps = learner.run()
-    next(steps)
-    before = {name: tensor.clone() for name, tensor in learner.network.state_dict().items()}
-    with torch.no_grad():
-        kept = learner.network.head.bias.clone()
-        learner.network.head.bias.fill_(float("inf"))
-    next(steps)
-    with torch.no_grad():
-        learner.network.head.bias.copy_(kept)
-    for name, tensor in learner.network.state_dict().items():
-        assert torch.equal(tensor, before[name])
-
-
 @pytest.mark.long
 def test_the_base_trained_anew_has_every_capability_but_the_deepest() -> None:
     """A processor that rounds otherwise is like another seed, and one in many misses something: two may be tried."""

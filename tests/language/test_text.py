@@ -4,7 +4,6 @@ import time
 
 import pytest
 
-from playground.language.capabilities import Example
 from playground.language.text import (
     CLS_ID,
     IDS,
@@ -13,7 +12,6 @@ from playground.language.text import (
     SEP_ID,
     UNKNOWN_ID,
     VOCABULARY,
-    encode,
     english_tokenizer,
 )
 
@@ -43,14 +41,3 @@ def test_whatever_is_typed_is_read_at_once(text: str) -> None:
     assert batch.ids[0, 0] == CLS_ID
     assert batch.ids[0, -1] == SEP_ID
     assert time.process_time() - started < 1.0
-
-
-def test_sentences_are_padded_to_the_longest_and_places_count_the_first_token() -> None:
-    short = Example(("the", "cat", "."), 1, ("cat", "dog"), ("cat",))
-    long = Example(("the", "old", "cat", "is", "here", "."), 4, ("here", "now"), ("cat",))
-    ids, places = encode([short, long])
-    assert ids.shape == (2, 8)
-    assert ids[0].tolist() == [CLS_ID, IDS["the"], IDS["cat"], IDS["."], SEP_ID, PAD_ID, PAD_ID, PAD_ID]
-    assert places.tolist() == [2, 5]
-    assert ids[1, places[1]] == IDS["here"]
-    assert encode([])[0].shape == (0, 0)

@@ -56,8 +56,3 @@ def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture
     (tmp_path / "bytes.yaml").write_bytes(b"\xff\xfe")
     assert main(["lesson", "check", str(tmp_path / "none.yaml"), str(tmp_path / "bytes.yaml"), str(tmp_path)]) == 1
     assert len(capsys.readouterr().out.splitlines()) == 3
-
-
-def test_a_sentence_that_begins_like_a_command_is_read(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["lesson check", "--weights", "random", "--layers", "1"]) == 0
-    assert "lesson" in capsys.readouterr().out

@@ -1,22 +1,14 @@
 """Every shipped exercise, solved: right, and with each mistake that is to be expected."""
 
-from collections.abc import Iterator
-from itertools import permutations
 from typing import Any
 
 import numpy as np
 import pytest
-import torch
 import yaml
 
-from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.learn.checks import check_exercise
 from playground.learn.exercise import FOLDER, Variant, read_exercise, shipped_exercises
-from playground.link.kinds import Switch
-from playground.link.opening import LinkedView
-from playground.link.params import ARCHITECTURE, SHARED
-from playground.model import Encoder, causal_mask
 from tests.learn.test_reading import WHOLE
 
 ALL = shipped_exercises()
@@ -167,67 +159,3 @@ def test_an_explanation_that_cannot_be_computed_is_a_sentence() -> None:
         with pytest.raises(InputError):
             variant.explain(text)
     assert variant.explain("{= 1/3} {= config[norm]} {= pattern[0,0,a,b] | .1%}").startswith("0.3333 layer ")
-
-
-def single_settings(key: str, most: int = 2_048) -> Iterator[tuple[str, Any, LinkedView]]:
-    """Every state that one setting of the architecture, or the mask, leads to from an exercise's, if it can be run."""
-    variant = Variant(ALL[key], 0)
-    for name, param in {**ARCHITECTURE, "causal": SHARED["causal"]}.items():
-        options: tuple[Any, ...] = (True, False) if isinstance(param, Switch) else param.options  # type: ignore
-        for option in options:
-            if isinstance(option, int) and option > most:
-                continue
-            given = variant.open({name: option})
-            if not variant.exercise.answer.find_changed(given, variant):  # type: ignore[union-attr]
-                yield name, option, given
-
-
-@pytest.mark.long
-def test_every_single_setting_that_hides_the_order_does_so_for_every_order_and_no_other_is_accepted() -> None:
-    variant, accepted = Variant(ALL["hide-the-order"], 0), set()
-    for name, option, given in single_settings("hide-the-order", most=256):
-        encoder = Encoder(given.config, given.seed).double().eval().requires_grad_(False)
-        ids = given.batch.ids[0]
-        orders = [torch.tensor(order) for order in permutations(range(len(ids)))]
-        allowed = causal_mask(len(ids)) if given.causal else None
-        outputs = [encoder(ids[order][None], allowed)[0][order.argsort()] for order in orders]
-        moved = max(float((each - outputs[0]).abs().max()) for each in outputs)
-        verdict = variant.check(given)
-        assert verdict.is_right == (moved < 1e-6), (name, option, moved)
-        if verdict.is_right:
-            accepted.add((name, option))
-    assert accepted == {("positions", "none")}
-
-
-def test_what_is_said_of_a_feed_forward_that_is_no_cheaper_is_so() -> None:
-    variant, seen = Variant(ALL["cheaper-feed-forward"], 0), set()
-    start = count_tensors(variant.view.config)
-    for name, option, given in single_settings("cheaper-feed-forward", most=512):
-        total, of_ffn, of_attention = count_tensors(given.config)
-        verdict = variant.check(given)
-        assert verdict.is_right == (of_ffn < of_attention), (name, option)
-        if verdict.mistake is not None:
-            seen.add(verdict.mistake.name)
-            if "another activation" in verdict.mistake.name:
-                assert total == start[0], (name, option)
-            if "outside" in verdict.mistake.name:
-                assert of_ffn == start[1], (name, option)
-                assert total != start[0], (name, option)
-    assert len(seen) == len(variant.exercise.mistakes)
-
-
-def count_tensors(config: ModelConfig) -> tuple[int, int, int]:
-    """Numbers in all tensors, in those of the feed-forward networks, and of attention."""
-    sizes = {name: each.numel() for name, each in Encoder(config, 0).named_parameters()}
-    ffn, attn = (sum(size for name, size in sizes.items() if f".{part}." in name) for part in ("ffn", "attn"))
-    return sum(sizes.values()), ffn, attn
-
-
-def test_a_head_that_another_change_leaves_as_it_was_is_told_so_and_only_even_rows_are_right() -> None:
-    variant = Variant(ALL["uniform-attention"], 0)
-    for change in ("3.1:zero", "3.2:zero", "4.ffn:off", "3.1:hide_0", "3.1:uniform_0", "3.1:uniform_*"):
-        given = variant.open({"do": change})
-        pattern, before = (view.run.pattern(3)[1] for view in (given, variant.view))
-        verdict = variant.check(given)
-        assert verdict.is_right == (np.ptp(pattern) < 1e-6)
-        assert ("as they were" in verdict.feedback) == (abs(pattern - before).max() < 1e-6), change

@@ -3,7 +3,6 @@
 import zlib
 from base64 import urlsafe_b64encode
 from hashlib import sha512
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,14 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import check_answer
-from playground.command_line import main
 from playground.errors import InputError
 from playground.learn.answers import ANSWER_KINDS
 from playground.learn.checks import check_lesson
 from playground.learn.exercise import Variant, shipped_exercises
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import (
-    FOLDER,
     Lesson,
     LessonStep,
     decode_lesson,
@@ -28,7 +25,6 @@ from playground.learn.lesson import (
     read_lesson,
     shipped_lessons,
 )
-from playground.link import opening
 from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import MAX_LESSON
 
@@ -119,20 +115,6 @@ def test_what_the_lessons_conclude_is_so() -> None:
     assert compute("learnt[who_did_what] < 0.6 and learnt[recall] < 0.6 and learnt[agreement] > 0.95", now=one_layer)
 
 
-def test_the_quantities_of_lessons_read_the_state() -> None:
-    view = open_link("attention?weights=english&n_layers=1&do=0.1:zero&causal=true")
-    assert compute("setting[n_layers]", now=view) == 1
-    assert compute("setting[do]", now=view) == "0.1:zero"
-    assert compute("setting[causal]", now=view) == "true"
-    for wrong, says in (
-        ("setting[nothing]", "no parameter"),
-        ("learnt[nothing]", "Nobody has measured"),
-        ("network[right]", "No network"),
-    ):
-        with pytest.raises(InputError, match=says):
-            compute(wrong, now=view)
-
-
 @pytest.mark.parametrize("server", ["", "/", f"{SERVER}/", f"{SERVER}/base/"])
 def test_a_link_may_be_pasted_whole(server: str) -> None:
     step = LessonStep(link=f"{server}positions?text=a+b&lesson=x&tour=3")
@@ -217,19 +199,6 @@ def test_what_does_not_hold_is_told(step: LessonStep, says: str) -> None:
     assert says in found[0]
 
 
-def test_to_look_at_a_lessons_links_builds_nothing_and_is_done_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    links = [f"attention?weights=random&tokenizer=bpe&vocab_size={300 + 100 * n}" for n in range(20)]
-    lesson = MINE.model_copy(update={"steps": [LessonStep(link=link) for link in links]})
-    for name in ("Lab", "view_of"):
-        monkeypatch.delattr(opening, name)
-    before = opening.check_link.cache_info()
-    for _ in range(3):
-        assert check_lesson(lesson, shipped_exercises(), computes=False) == []
-    after = opening.check_link.cache_info()
-    assert (after.misses - before.misses, after.hits - before.hits) == (20, 40)
-    assert after.maxsize is not None
-
-
 @pytest.mark.parametrize("kind", ANSWER_KINDS)
 def test_an_answer_is_checked_in_a_notebook(kind: str) -> None:
     exercise = next(each for each in shipped_exercises().values() if each.answer.kind == kind)
@@ -238,22 +207,3 @@ def test_an_answer_is_checked_in_a_notebook(kind: str) -> None:
     assert check_answer(exercise.key, mistake.example) == Variant(exercise, 0).fill(mistake.feedback)
     with pytest.raises(InputError, match=r"no answer|[Hh]ere|An answer"):
         check_answer(exercise.key, ...)
-
-
-def test_a_state_is_given_to_a_notebook_as_a_link_too() -> None:
-    link = "positions?weights=random&tokenizer=word&text=dogs chase cats&positions=none&d_model=32&n_heads=4&n_layers=2"
-    assert check_answer("hide-the-order", f"{link}&d_ff=64") == "Right."
-    with pytest.raises(InputError, match="no exercise"):
-        check_answer("nothing", 1)
-
-
-def test_the_command_checks_lessons_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    broken = tmp_path / "broken.yaml"
-    broken.write_text(FILE.replace("sqrt-d-head", "sqrt-d"), encoding="utf-8")
-    file = str(FOLDER / "attention-in-30-minutes.yaml")
-    assert main(["lesson", "check", file]) == 0
-    assert capsys.readouterr().out.endswith("all holds.\n")
-    assert main(["lesson", "check", file, str(broken)]) == 1
-    assert (
-        "broken.yaml: Step 3: This step asks for the exercise “sqrt-d”, which is not here." in capsys.readouterr().out
-    )

@@ -17,7 +17,7 @@ from playground.analysis.gradients import next_token_loss
 from playground.errors import InputError
 from playground.language.family import TABLE
 from playground.language.network import Spec
-from playground.learn.quantities import QUANTITIES, Numbers, Place
+from playground.learn.quantities import QUANTITIES, Place
 from playground.link.opening import LinkedView, open_texts
 from playground.model import Encoder, EncoderDecoder
 from playground.training.recipe import Recipe
@@ -306,14 +306,6 @@ def test_what_the_base_of_the_small_english_learnt_is_in_its_table() -> None:
         ask("network", "steps")
 
 
-@pytest.mark.parametrize(("name", "places"), [("pattern", (0, 1, 2)), ("received", (0, 1)), ("heads.focus", ())])
-def test_numbers_along_axes_have_a_name_for_each_place(name: str, places: tuple[int, ...]) -> None:
-    numbers = ask(name, *places)
-    assert isinstance(numbers, Numbers)
-    assert numbers.values.shape == tuple(map(len, numbers.axes.values()))
-    assert numbers.values[numbers.best] == numbers.values.max()
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -326,8 +318,3 @@ def test_numbers_along_axes_have_a_name_for_each_place(name: str, places: tuple[
 def test_what_is_not_there_is_said_in_a_sentence(asked: tuple[Any, ...], told: str) -> None:
     with pytest.raises(InputError, match=told):
         ask(*asked)
-
-
-def test_a_model_that_would_train_long_is_refused() -> None:
-    with pytest.raises(InputError, match="200,000"):
-        ask("trained", view=state(d_model="512"))

@@ -50,17 +50,3 @@ def test_each_place_is_set_alone(point: Point, pair: bool) -> None:
     assert not torch.allclose(model.train()(*ids), usual)
     set_dropout(model, {point: 0.0})
     torch.testing.assert_close(model(*ids), usual)
-
-
-@pytest.mark.parametrize("point", DROPOUT_POINTS)
-def test_whether_one_place_drops_leaves_the_others_their_zeros(point: Point) -> None:
-    zeros = []
-    for p in (0.0, 0.5):
-        model = Encoder(CONFIG).train()
-        generators = {place: torch.Generator().manual_seed(i) for i, place in enumerate(DROPOUT_POINTS)}
-        set_dropout(model, dict.fromkeys(DROPOUT_POINTS, 0.5) | {point: p}, generators)
-        places = [module for module in model.modules() if isinstance(module, Dropout)]
-        drawn = [(module.point, module(torch.ones(40)) == 0) for module in places]
-        zeros.append([found for place, found in drawn if place != point])
-    assert all(torch.equal(without, beside) for without, beside in zip(*zeros, strict=True))
-    assert all(0 < found.sum() < 40 for found in zeros[0])

@@ -25,13 +25,6 @@ both = pytest.mark.parametrize("pair", [False, True], ids=["encoder", "encoder-d
 
 
 @both
-def test_it_starts_in_eval_mode_and_repeats_itself(pair: bool) -> None:
-    model = new(pair, dropout=0.5)
-    assert not any(module.training for module in model.modules())
-    assert torch.equal(out_of(model), out_of(model))
-
-
-@both
 @pytest.mark.parametrize("traced", [False, True])
 def test_training_drops_numbers_reproducibly(traced: bool, pair: bool) -> None:
     model = new(pair, dropout=0.5)

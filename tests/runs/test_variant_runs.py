@@ -41,21 +41,6 @@ def test_every_variant_is_the_run_with_its_interventions(causal: bool, pre: bool
             np.testing.assert_allclose(final[:5], alone.arrays["final"][:5], atol=1e-5)
 
 
-def test_a_smaller_budget_takes_more_steps_to_the_same_numbers(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = Encoder(ModelConfig(**FIELDS), seed=2)  # type: ignore[arg-type]
-    heads = [[Change("zero", layer, head)] for layer in range(3) for head in range(4)]
-    whole = list(run_variants(encoder, BATCH, 2, heads))
-    assert [len(step.numbers) for step in whole] == [4, 4, 4]
-    one_row = variant_runs.MAX_AT_ONCE // variant_runs.rows_at_once(encoder.config, 12)
-    monkeypatch.setattr(variant_runs, "MAX_AT_ONCE", 3 * one_row)
-    cut = list(run_variants(encoder, BATCH, 2, heads))
-    assert [len(step.numbers) for step in cut] == [3, 1, 3, 1, 3, 1]
-    expected = np.concatenate([step.final for step in whole])
-    np.testing.assert_allclose(np.concatenate([step.final for step in cut]), expected, atol=1e-5)
-    monkeypatch.setattr(variant_runs, "MAX_AT_ONCE", 1)
-    assert variant_runs.rows_at_once(encoder.config, 12) == 1
-
-
 def test_what_cannot_be_is_refused() -> None:
     encoder = Encoder(ModelConfig(**FIELDS), seed=2)  # type: ignore[arg-type]
     with pytest.raises(InterventionError, match="layers are 0 to 2"):

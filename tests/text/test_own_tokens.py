@@ -17,14 +17,6 @@ IDS = {"[PAD]": 0, "[UNK]": 1, "the": 4, "cat": 2, "don't": 3, "tired": 7, ".": 
 WORDS = VocabularyTokenizer(IDS)
 
 
-def test_words_get_the_vocabularys_ids() -> None:
-    batch = WORDS.encode_batch(["the cat", "the tired cat."])
-    assert batch.ids.tolist() == [[4, 2, 0, 0], [4, 7, 2, 6]]
-    assert batch.tokens == [["the", "cat"], ["the", "tired", "cat", "."]]
-    assert batch.offsets[1] == [(0, 3), (4, 9), (10, 13), (13, 14)]
-    check(WORDS, batch)
-
-
 def test_unknown_words_are_marked_and_read_as_the_unknown_token() -> None:
     batch = WORDS.encode_batch(["the zebra ate!"])
     assert batch.ids.tolist() == [[4, 1, 1, 1]]
@@ -46,14 +38,6 @@ def test_a_vocabulary_with_the_blank_is_one_of_characters() -> None:
     batch = tokenizer.encode_batch(["ab az"])
     assert batch.ids.tolist() == [[1, 2, 0, 1, 3]]
     assert batch.tokens == [["a", "b", "␣", "a", "<unk>"]]
-
-
-def test_an_id_that_no_word_has_is_shown_as_its_number() -> None:
-    assert WORDS.vocab_size == 8
-    assert [WORDS.id_to_token(i) for i in (4, 5)] == ["the", "5"]
-    for token_id in (-1, 8):
-        with pytest.raises(IndexError, match="outside the vocabulary, 0 to 7"):
-            WORDS.id_to_token(token_id)
 
 
 @pytest.mark.parametrize("text", HARD_TEXTS)

@@ -15,7 +15,7 @@ from tokenizers import models
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
 from playground.text import Batch, Tokenizer, bpe, characters, published_tokenizer, trial, words
-from playground.text.tokenizer import draw_vectors, visible
+from playground.text.tokenizer import draw_vectors
 from playground.weights.checkpoint import minilm_path
 
 HARD_TEXTS = [
@@ -104,13 +104,6 @@ def test_truncation_keeps_the_closing_token_and_counts_what_it_cut() -> None:
         MINILM.encode_batch(["a"], max_tokens=2)
 
 
-def test_nothing_is_cut_unasked_and_one_text_is_no_list() -> None:
-    batch = MINILM.encode_batch(["a " * 400])
-    assert (batch.ids.shape, batch.truncated) == ((1, 402), [0])
-    with pytest.raises(InputError, match="list of sentences"):
-        MINILM.encode_batch("a text")
-
-
 def test_words_are_numbered_as_they_appear() -> None:
     tokenizer = words(["this is an example sentence"])
     batch = tokenizer.encode_batch(["this is an example sentence", "sentence this"])
@@ -151,17 +144,6 @@ def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time(vocab_size: 
     assert tokenizer.vocab_size == vocab_size
     pieces = [tokenizer.id_to_token(index) for index in range(vocab_size)]
     assert pieces == [again.id_to_token(index) for index in range(vocab_size)]
-
-
-@pytest.mark.parametrize("vocab_size", [-1, 0, 299, 8_001, 10**9])
-def test_bpe_refuses_sizes_it_can_not_have(vocab_size: int) -> None:
-    with pytest.raises(ValueError, match="300 to 8,000"):
-        bpe(vocab_size)
-
-
-def test_blanks_and_control_characters_are_visible() -> None:
-    assert visible("a b\nc\td\x00\x9f") == "a␣b⏎c⇥d⟨00⟩⟨9F⟩"
-    assert visible("##ing שלום 🙂") == "##ing␣שלום␣🙂"
 
 
 def test_equal_words_have_equal_vectors_wherever_they_stand() -> None:

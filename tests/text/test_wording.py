@@ -4,36 +4,18 @@ import numpy as np
 import pytest
 
 from playground.text.wording import (
-    join_words,
     quote_text,
-    quote_word,
     round_parts,
     write_amount,
     write_number,
-    write_weight,
 )
 from tests.written_numbers import read_number
-
-
-@pytest.mark.parametrize(
-    ("words", "joined"), [([], ""), (["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")]
-)
-def test_words_are_joined_as_a_sentence_lists_them(words: list[str], joined: str) -> None:
-    assert join_words(words) == joined
 
 
 def test_a_quoted_text_is_short_and_plain() -> None:
     assert quote_text("my model.safetensors") == "“my model.safetensors”"
     assert quote_text("`*<![](x)" + "y" * 100) == "“x" + "y" * 51 + "…”"
     assert quote_text("[click](http://x) <b> `$x$`", longest=9) == "“clickh…”"
-
-
-@pytest.mark.parametrize(
-    ("word", "quoted"),
-    [("!", "“!”"), ("<b>", "“<b>”"), ("a\u202eb\x00\n", "“ab”"), ("\ud800", "“”"), ("x" * 61, f"“{'x' * 60}…”")],
-)
-def test_a_word_is_quoted_with_all_that_can_be_seen(word: str, quoted: str) -> None:
-    assert quote_word(word) == quoted
 
 
 @pytest.mark.parametrize(
@@ -49,13 +31,6 @@ def test_a_word_is_quoted_with_all_that_can_be_seen(word: str, quoted: str) -> N
 )
 def test_an_amount_is_as_short_as_it_can_be_read(x: float, sign: str, written: str) -> None:
     assert write_amount(x, sign) == written
-
-
-@pytest.mark.parametrize(
-    ("weight", "written"), [(0.68, "0.68"), (0.005, "0.01"), (0.0027, "0.0027"), (0, "0"), (1.2e-6, "1.2 × 10⁻⁶")]
-)
-def test_a_weight_is_0_only_where_it_is(weight: float, written: str) -> None:
-    assert write_weight(weight).replace("\u00a0", " ") == written
 
 
 @pytest.mark.parametrize(

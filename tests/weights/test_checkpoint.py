@@ -188,18 +188,6 @@ def test_absent_weights_say_how_to_get_them_and_an_unexpected_failure_is_logged(
 
 
 @pytest.mark.usefixtures("no_package")
-def test_the_hubs_cache_is_the_second_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def look_up(*_: object, revision: str) -> str | None:
-        return str(folder / "model.safetensors") if revision == cached_revision else None
-
-    monkeypatch.setattr(huggingface_hub, "try_to_load_from_cache", look_up)
-    for cached_revision in (checkpoint.MINILM_REVISION, "main"):  # noqa: B007 - `look_up` reads it
-        assert minilm_path() == folder
-    (folder / "tokenizer.json").unlink()
-    assert minilm_path() is None
-
-
-@pytest.mark.usefixtures("no_package")
 def test_the_hub_is_the_last_place_to_look(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched = []
 

@@ -53,13 +53,6 @@ def test_a_file_is_read_from_bytes_and_from_a_path(tmp_path: Path) -> None:
     assert_same(read_tensors(path), TENSORS)
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
-def test_floats_become_float32(dtype: torch.dtype) -> None:
-    found = read_tensors(save({"a": torch.tensor([1.5, -2.0], dtype=dtype)}))["a"]
-    assert found.dtype == torch.float32
-    assert found.tolist() == [1.5, -2.0]
-
-
 def test_what_is_not_finite_is_named() -> None:
     tensors = {"a": torch.ones(2), "b": torch.tensor([1.0, float("nan")])}
     found = read_tensors(save(tensors))

@@ -124,18 +124,6 @@ def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Pat
         load(folder)
 
 
-def test_a_number_that_is_none_is_named(tmp_path: Path) -> None:
-    folder = copied("bert", tmp_path)
-    tensors = safetensors.torch.load_file(folder / "model.safetensors")
-    name = next(iter(tensors))
-    safetensors.torch.save_file(tensors | {"classifier.bias": torch.tensor([math.nan])}, folder / "model.safetensors")
-    assert same(folder, "bert"), "a head is left out, whatever it holds"
-    tensors[name][0] = math.nan
-    safetensors.torch.save_file(tensors, folder / "model.safetensors")
-    with pytest.raises(PretrainedError, match=f"{name} holds NaN"):
-        load(folder)
-
-
 ODD: list[tuple[str, dict[str, Any], str]] = [
     ("bert", {"position_embedding_type": "relative_key_query"}, "position_embedding_type='relative_key_query'"),
     ("roberta", {"is_decoder": True}, "is_decoder=true, which this encoder does not"),
@@ -158,13 +146,6 @@ def test_what_is_not_here_is_named(kind: str, change: dict[str, Any], sentence: 
     with pytest.raises(PretrainedError, match=sentence) as caught:
         load(copied(kind, tmp_path, **change))
     assert str(caught.value).count("\n") == 0
-
-
-def test_older_files_of_modernbert_name_their_bases_otherwise(tmp_path: Path) -> None:
-    older: dict[str, Any] = {"rope_parameters": "left out", "layer_types": "left out"}
-    bases: dict[str, Any] = {"global_rope_theta": 160000.0, "local_rope_theta": 10000.0}
-    folder = copied("modernbert", tmp_path, **older, **bases)
-    assert load(folder)[0].config == load(FOLDER / "modernbert")[0].config
 
 
 @pytest.mark.parametrize("kind", ["t5", "modernbert", "albert", "distilbert"])

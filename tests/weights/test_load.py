@@ -98,11 +98,6 @@ def test_a_tensor_that_does_not_fit_is_named_and_nothing_changes(
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
-def test_an_unknown_scheme_names_the_known_ones() -> None:
-    with pytest.raises(WeightsError, match="'keras'; the known ones are torch, torch-tutorial, bert"):
-        load_weights(Encoder(config()), {}, "keras")
-
-
 def torch_layers() -> nn.TransformerEncoder:
     torch.manual_seed(3)
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)

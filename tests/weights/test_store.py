@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from playground.language.network import BASE, EnglishNetwork, Spec, load, save
-from playground.weights.store import NetworkStore, default_folder
+from playground.weights.store import NetworkStore
 
 SMALL = Spec(replace(BASE, d_model=8, n_heads=2, d_ff=16, n_layers=1))
 
@@ -77,13 +77,6 @@ def test_the_least_lately_used_go_where_there_is_no_room(tmp_path: Path) -> None
     assert [store.path(replace(SMALL, seed=seed).key).exists() for seed in range(4)] == [True, False, True, True]
 
 
-def test_one_that_is_larger_than_the_store_stays_alone(tmp_path: Path) -> None:
-    store = NetworkStore(tmp_path, max_bytes=1)
-    keep(store, untrained())
-    keep(store, untrained(1))
-    assert [path.name for path in tmp_path.iterdir()] == [store.path(replace(SMALL, seed=1).key).name]
-
-
 def test_a_folder_that_cannot_be_written_is_said_and_stops_nobody(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -93,14 +86,3 @@ def test_a_folder_that_cannot_be_written_is_said_and_stops_nobody(
         keep(store, untrained())
     assert "can't be kept" in caplog.text
     assert find(store, SMALL) is None
-
-
-def test_the_folder_is_the_users_own_or_the_one_that_is_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PLAYGROUND_NETWORKS", str(tmp_path))
-    assert default_folder() == tmp_path
-    monkeypatch.delenv("PLAYGROUND_NETWORKS")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    assert default_folder() == tmp_path / "transformer-encoder-playground" / "networks"
-    monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setenv("HOME", str(tmp_path))
-    assert default_folder() == tmp_path / ".cache" / "transformer-encoder-playground" / "networks"

