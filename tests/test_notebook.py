@@ -11,7 +11,7 @@ from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
 from playground.views.all_views import VIEWS
 from playground.views.positions import table_rows
-from playground.views.similarity.sentences import leave_words_out
+from playground.views.similarity import leave_words_out
 from tests.views.every_figure import FOLDS
 
 SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"

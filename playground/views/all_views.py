@@ -18,8 +18,7 @@ from playground.views.parameters import parameters_scene, show_parameters
 from playground.views.parts import parts_scene, show_parts
 from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
-from playground.views.similarity.page import show_similarity
-from playground.views.similarity.sentences import sentences_scene
+from playground.views.similarity import sentences_scene, show_similarity
 from playground.views.steps import show_steps, walk_scene
 from playground.views.tutorials import linked_tutorials, show_tutorials
 from playground.views.what_if import show_what_if, what_if_scene

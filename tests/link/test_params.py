@@ -213,7 +213,6 @@ DEFAULTS = {
     "similarity_first": 1,
     "similarity_second": 2,
     "similarity_view": "token by token",
-    "similarity_depth": 6,
     "similarity_closer": False,
     "similarity_ranking": False,
     "similarity_how": False,
