@@ -123,10 +123,6 @@ ATTACKS: dict[str, Attack] = {
     "five gradient flows of 16 × 768 in a loop": lambda port, damage: [
         keep_opening(port, "gradient-flow", damage, itertools.count(1_000 * i), gradient_layers=16) for i in range(5)
     ],
-    "five depth sweeps of 12 × 768 in a loop": lambda port, damage: [
-        keep_opening(port, "gradient-flow", damage, itertools.count(1_000 * i), gradient_view="depth sweep")
-        for i in range(5)
-    ],
     "25 heavy reruns a second": lambda port, damage: [rerun(port, damage)],
 }
 """What may be done to a server, by what it is called."""

@@ -29,14 +29,13 @@ long."""
 CHARTS = {
     "attention": ("attention_grid", "attention_pattern"),
     "norms": ("norms_by_layer", "norms_by_token"),
-    "compare": ("head_pinned", "head_now", "head_difference", "moved_weight", "compare_points", "compare_norms",
-                "compare_parameters", "compare_flops"),
+    "compare": ("head_pinned", "head_now", "head_difference", "moved_weight", "compare_points", "compare_norms"),
 }  # fmt: skip
 
 PANELS = {
     "attention": (),
     "norms": ("norms_closer",),
-    "compare": ("compare_head", "compare_lengths", "compare_costs"),
+    "compare": ("compare_head", "compare_lengths"),
 }
 """The panels that the link opens: the charts are in them."""
 

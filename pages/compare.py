@@ -1,16 +1,58 @@
 """Two full settings side by side, the pinned ones and the present: where they part, one head, lengths, costs."""
 
+from typing import Any
+
+import streamlit as st
+
 from playground.analysis import comparison
+from playground.link.changes import Changes, MadeChange
+from playground.model.changes import Change
+from playground.views.compare import show_compare
+from playground.views.scenes import run_scene
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.shared import panels, pinning
-from playground.web.shared.pinning import pinned_side
-from playground.web.views import compare
+from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.pinning import pinned_side, start_comparison
+from playground.web.shared.renderer import draw_view
+from playground.words import say
+
+
+@as_one_element
+def offer_pairs() -> None:
+    """Cards of what can be compared while nothing is pinned."""
+    with st.container(key="answer"):
+        st.markdown(say("compare", "alone"))
+    present = current_setup()
+    layer = min(current_value("layer"), present.config.n_layers - 1)
+    head = min(current_value("head"), present.config.n_heads - 1)
+    norms = {"weights": "random", "norm": "layer"}
+    pairs: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
+        "norms": (norms | {"norm_placement": "post"}, norms | {"norm_placement": "pre"}),
+        "weights": ({"weights": "random"}, {"weights": "minilm"}),
+        "head": ({"do": Changes()}, {"do": Changes((MadeChange(Change("zero", layer, head)),))}),
+    }
+    if present["weights"] != "minilm":
+        pairs.pop("weights")
+    for column, (name, (before, after)) in zip(st.columns(3, gap="small"), pairs.items(), strict=False):
+        with column, st.container(key=f"compare_pair_{name}", border=True, gap="small", height="stretch"):
+            st.markdown(f"**{say('compare', f'pair-{name}')}**")
+            st.markdown(say("compare", f"pair-{name}.question", layer=layer, head=head))
+            st.button(
+                say("compare", "start"),
+                key=f"compare_start_{name}",
+                icon=":material/compare_arrows:",
+                type="primary",
+                on_click=start_comparison,
+                args=({**present.values, **before}, {**present.values, **after}),
+            )
+
 
 panels.draw_heading("What difference does a change make?")
 if pinned_side() is None:
-    compare.offer_pairs()
+    offer_pairs()
 panels.draw_run_line()
 pinning.draw_pin_line(links_to_compare=False)
 pinning.explain_pinned_run()
 if pinned_side() is not None:
-    compare.compare_runs()
+    fragment(draw_view)("compare", show_compare, run_scene)
     panels.code_behind("compare", comparison)

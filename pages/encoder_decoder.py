@@ -1,13 +1,68 @@
 """An encoder and a decoder on one pair of sentences: their masks, their three attentions, and the next token."""
 
+import streamlit as st
+import torch
+
 from playground import accounting
+from playground.charts.chart import Button
+from playground.link.params import DEFAULT_TEXT
 from playground.model import EncoderDecoder, attention
 from playground.model.encoder_decoder import DecoderBlock
 from playground.runs import pair_run
+from playground.training.tasks.translation import ENGLISH
+from playground.views.encoder_decoder import TRANSLATE, pair_scene, show_encoder_decoder
+from playground.web.choices import widgets
+from playground.web.choices.setup import current_setup, current_value, trained_network
+from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.views.encoder_decoder import explore_pair
+from playground.web.shared.focus_line import keep_answer_place
+from playground.web.shared.page_end import fragment
+from playground.web.shared.renderer import draw_view, render
+from playground.words import say
+
+
+@fragment
+def explore_pair(source_before: str) -> None:
+    """The choice of the pair, and what the view shows of it; the sidebar, outside of it, follows another source."""
+    if current_value("encdec_source") != source_before:
+        st.rerun()
+    keep_answer_place()
+    source = widgets.choice("encdec_source", say("encoder_decoder", "source"), on_change=target_own_text)
+    if source == "your text":
+        panels.require_text(current_setup(), say("encoder_decoder", "no-text"))
+        widgets.text("encdec_target", say("encoder_decoder", "own"), height=90, on_change=begin_again)
+        st.caption(say("encoder_decoder", "own.settings"))
+    else:
+        widgets.text("encdec_example", say("encoder_decoder", "english"), on_change=begin_again)
+        chooses = {"encdec_example": draw_sentence(), "encdec_example_position": 0}
+        render([Button("encdec_another", say("encoder_decoder", "english.another"), chooses, icon=":material/casino:")])
+    st.caption(say("encoder_decoder", "terms"))
+    draw_view("encoder-decoder", show_encoder_decoder, pair_scene, ())
+
+
+def target_own_text() -> None:
+    """Begin with the visitor's text as its own target: the link's default translates the default text alone."""
+    text, trained = current_value("text"), trained_network(current_setup())
+    if text != DEFAULT_TEXT and not (trained and trained.task.has_decoder):
+        st.session_state["encdec_target"] = widgets.cut_text("encdec_target", text)
+
+
+def draw_sentence() -> str:
+    """Return a random sentence of the grammar."""
+    random = torch.Generator()
+    random.seed()
+    (ids,) = TRANSLATE.draw(caches.APP.translator().recipe, 1, random).tolist()
+    return " ".join(ENGLISH[i - TRANSLATE.first_id] for i in ids if i)
+
+
+def begin_again() -> None:
+    """Go back to the first step, as the sentence is another."""
+    for key in ("encdec_example_position", "encdec_position"):
+        if key in st.session_state:
+            st.session_state[key] = 0
+
 
 panels.draw_heading("How does a decoder read what the encoder wrote?")
-explore_pair()
+explore_pair(current_value("encdec_source"))
 sources = attention.decoder_mask, pair_run.build_masks, DecoderBlock, EncoderDecoder, accounting.count_encoder_decoder
 panels.code_behind("encoder_decoder", *sources)

@@ -1,14 +1,74 @@
 """What norms and residual connections do to a gradient on its way back to the first layer."""
 
+import streamlit as st
+
+from playground.accounting.readable import duration
 from playground.analysis import gradient_variants, gradients
+from playground.charts.scene import Scene
+from playground.link import query
 from playground.model.blocks import EncoderBlock
-from playground.web.shared import panels
-from playground.web.views import gradient_flow
+from playground.training.variants import VariantRun, VariantsState
+from playground.views import gradient_flow as view
+from playground.views.variant_curves import WatchedVariants
+from playground.web.choices.setup import current_setup, current_value
+from playground.web.session.experiments import (
+    Experiment,
+    join_variants,
+    seconds_of,
+    session_experiments,
+    training_data,
+)
+from playground.web.shared import experiment_buttons, panels
+from playground.web.shared.focus_line import keep_answer_place
+from playground.web.shared.page_end import fragment
+from playground.web.shared.renderer import draw_view, render
+from playground.words import say
+
+PAGE = "gradient-flow"
+
+
+@fragment
+def explore_gradient_flow() -> None:
+    """The answer, the page's choices, and all that they redraw."""
+    keep_answer_place()
+    draw_view(PAGE, view.show_gradient_flow, view.gradient_scene, ())
+
+
+def plan_pair() -> tuple[VariantRun, ...]:
+    """The training of the chosen pair; raises ConfigError, RecipeError."""
+    recipe = view.pair_recipe(current_value("seed"))
+    config = query.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
+    names = dict.fromkeys(current_value(f"gradient_{which}") for which in ("first", "second"))
+    pair = [gradient_variants.BY_NAME[name] for name in names]
+    return view.pair_trainings(config, pair, recipe, training_data(recipe))
+
+
+def train_both() -> None:
+    """What trains the two chosen encoders, and what they have learnt by now."""
+    st.markdown(say("gradient_flow", "train", layers=view.N_LAYERS, width=view.SIZES["d_model"]))
+    plan = experiment_buttons.plan_or_error(plan_pair)
+    # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
+    start = say("gradient_flow", "train.start")
+    experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_variants(plan_pair()), start=start)
+    if plan is not None and session_experiments().get(PAGE) is None:
+        st.caption(say("gradient_flow", "train.time", time=duration(seconds_of(plan))))
+    experiment_buttons.follow(follow_pair, PAGE)
+
+
+def follow_pair(experiment: Experiment[VariantsState]) -> None:
+    """How far both are, and what they have learnt."""
+    status = experiment_buttons.variants_status(experiment)
+    experiment_buttons.show_progress(experiment, experiment.job.progress, status)
+    state, data = experiment.state, training_data(experiment.inputs[0].recipe)
+    if state is not None:
+        scene = Scene(WatchedVariants(state, data, experiment.in_progress))
+        render(view.show_pair(scene), scene)
+
 
 panels.draw_heading("Does the gradient reach the first layer?")
-gradient_flow.check_text()
-gradient_flow.explore_gradient_flow()
-gradient_flow.train_both()
+panels.require_text(current_setup(), say("gradient_flow", "no-text"))
+explore_gradient_flow()
+train_both()
 panels.code_behind(
     "gradient_flow", gradients.next_token_loss, gradients.backward, gradient_variants.with_variant, EncoderBlock
 )

@@ -1,19 +1,58 @@
 """The front page: what this is, a sentence of one's own, the short lessons; the sentence's path, box by box."""
 
+from functools import partial
+
 import streamlit as st
 
+from playground.learn.lesson import shipped_lessons
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
+from playground.views.overview import overview_scene, show_overview
+from playground.web.choices.focus import move_focus
+from playground.web.components import rows
 from playground.web.shared import panels, pinning
+from playground.web.shared.navigation import open_requested_page, request_page
+from playground.web.shared.page_end import fragment
+from playground.web.shared.renderer import Live, draw_view
 from playground.web.sidebar.phone_controls import draw_front_field
-from playground.web.views.front import draw_cards, draw_lead
-from playground.web.views.overview import explore_sentence
+from playground.web.views.lessons import draw_cards
+from playground.words import say
+
+SHORT = 10
+"""Minutes below which a lesson has a card here."""
+
+
+def take_query() -> None:
+    """Make the pressed token the query."""
+    move_focus(query=st.session_state[rows.TOKENS_KEY].clicked)
+
+
+def open_box() -> None:
+    """Open the pressed box's page in the run that follows."""
+    request_page(st.session_state["data_flow"].open)
+
+
+LIVE = Live(
+    {
+        "sentence_chips": partial(rows.draw_token_chips, on_click=take_query),
+        "data_flow": partial(rows.draw_data_flow, on_open=open_box),
+    }
+)
+
+
+@fragment
+def explore_sentence() -> None:
+    """The focus, and all that the page shows of the sentence; or the page that a press has asked for."""
+    open_requested_page()
+    draw_view("overview", show_overview, overview_scene, live=LIVE)
+
 
 panels.draw_heading("What happens to a sentence in an encoder?")
-draw_lead()
+with st.container(key="front_lead"):
+    st.markdown(say("overview", "lead"))
 draw_front_field()
-draw_cards()
-st.header("The way of your sentence, box by box")
+draw_cards({name: each for name, each in shipped_lessons().items() if each.minutes < SHORT}, "cards")
+st.header(say("overview", "path"))
 pinning.draw_pin_line()
 panels.draw_run_line()
 pinning.explain_pinned_run()

@@ -5,18 +5,10 @@ from playground.views.parameters import parameters_scene, show_parameters
 from playground.web.shared import panels, pinning
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view
-from playground.web.views import parameters  # noqa: F401 - the choice of the model to count
-
-
-@fragment
-def explore_parameters() -> None:
-    """The choice of the model to count, and what the page shows of it."""
-    draw_view("parameters", show_parameters, parameters_scene, ())
-
 
 panels.draw_heading("Where do the parameters sit?")
 pinning.draw_pin_line()
-explore_parameters()
+fragment(draw_view)("parameters", show_parameters, parameters_scene, ())
 panels.code_behind(
     "parameters",
     accounting.count_parameters,

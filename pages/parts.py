@@ -1,17 +1,36 @@
 """What each part of an encoder is for: encoders of the small English, one setting changed or from 2017 on."""
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+import streamlit as st
+
+from playground.accounting.readable import duration
 from playground.language import answers, capabilities, family, ladder
 from playground.views.parts import parts_scene, show_parts
+from playground.web.choices.english import choose_english
+from playground.web.session.experiments import learning_seconds
+from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import draw_view
-from playground.web.views import parts  # noqa: F401 - the button that opens an encoder
+from playground.web.shared.renderer import Live, draw_view
+from playground.words import say
+
+
+def draw_open(settings: Mapping[str, Any]) -> None:
+    """Draw the button that puts an encoder into the sidebar; one that does not come along is trained."""
+    opens, spec = partial(choose_english, **settings), family.change(**settings)
+    is_there = services().networks.find(spec) is not None
+    label = say("parts", "open") if is_there else say("parts", "train", time=duration(learning_seconds(spec)))
+    if st.button(label, key="parts_open", on_click=opens, help=say("parts", "open.help")):
+        st.rerun()
 
 
 @fragment
 def explore_parts() -> None:
     """The chosen view: one part away, or the ladder."""
-    draw_view("parts", show_parts, parts_scene, ())
+    draw_view("parts", show_parts, parts_scene, (), Live({"open_encoder": draw_open}))
 
 
 panels.draw_heading("What is each part for?")

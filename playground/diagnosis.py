@@ -37,32 +37,18 @@ class Difference:
     off: float
     """The largest difference, as a share as for `TOLERANCE`."""
     place: tuple[int, ...]
-    """Where that is, an index for each axis."""
+    """Of the largest difference."""
     theirs: float
     ours: float
-    """The two numbers there."""
-    of_largest: float = 0.0
+    of_largest: float
     """The largest difference, as a share of the largest number in the tensor."""
 
     @property
     def where(self) -> str:
         """The place in words."""
-        axes = ["sentence", "head", "token", "number"]
-        if self.name.endswith((".scores", ".pattern")):
-            axes[2:] = ["query", "key"]
-        if len(self.place) == 3:
-            del axes[1]
+        last = ("query", "key") if self.name.endswith((".scores", ".pattern")) else ("token", "number")
+        axes = ("sentence", *["head"] * (len(self.place) == 4), *last)
         return ", ".join(f"{axis} {i}" for axis, i in zip(axes, self.place, strict=True))
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Mistakes that together reproduce every tensor."""
-
-    mistakes: tuple[str, ...]
-    """Keys of the registry."""
-    tells_apart: Mapping[tuple[str, ...], str] = field(default_factory=dict)
-    """The first tensor in which each other explanation differs from this one."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +60,9 @@ class Diagnosis:
     n_compared: int
     config: ModelConfig
     """The model's."""
-    explanations: tuple[Explanation, ...] = ()
-    """All with the fewest mistakes."""
+    explanations: Mapping[tuple[str, ...], str | None] = field(default_factory=dict)
+    """All with the fewest mistakes, by keys of the registry that together reproduce every tensor; and the first tensor
+    in which each differs from the first explanation."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
     """Mistakes that explain the first difference, and the tensor that rules each out as the only one."""
     theirs: Mapping[str, Tensor] = field(default_factory=dict)
@@ -93,40 +80,31 @@ class Diagnosis:
     @property
     def mistakes(self) -> tuple[str, ...]:
         """Keys of the mistakes that reproduce every tensor; () if none do, or none are needed."""
-        return self.explanations[0].mistakes if self.explanations else ()
+        return next(iter(self.explanations), ())
 
     def report(self) -> str:
         """Return what differs, what explains it and how to mend it, in lines of markdown."""
-        mended = (f"Write `{right}` instead of `{wrong}`." for wrong, right in self._lines())
-        found = [f"Explained by {describe_mistakes(self.mistakes)}."] if self.mistakes else []
+        lines = ([line.replace("\n", "; ") for line in MISTAKES[key].write_lines(self.config)] for key in self.mistakes)
+        mended = (f"Write `{right}` instead of `{wrong}`." for wrong, right in lines)
+        found = [f"Explained by {_name_mistakes(self.mistakes)}."] if self.mistakes else []
         noise = ["This looks like noise, such as lower precision."] if self.is_noise else []
         counts = f"{len(self.differences)} of {self.n_compared} tensors differ from the model's."
-        return "\n".join([counts, *self.describe_differences(), *found, *mended, *noise, *self.describe_alternatives()])
+        return "\n".join([counts, *found, *mended, *noise, *self.describe_details()])
 
-    def _lines(self) -> Iterator[list[str]]:
-        for key in self.mistakes:
-            yield [line.replace("\n", "; ") for line in MISTAKES[key].write_lines(self.config)]
-
-    def describe_differences(self) -> Iterator[str]:
-        """Yield where the first tensor differs, and which tensors were read with other axes."""
+    def describe_details(self) -> Iterator[str]:
+        """Yield where the first tensor differs, other explanations, what would tell them apart, what was ruled out."""
         for name, order in self.swapped_axes.items():
             yield f"`{name}` was read with its axes in the order {order}."
         for each in self.differences[:1]:
             theirs, ours = (with_minus(f"{number:.6g}") for number in (each.theirs, each.ours))
             yield f"The first is `{each.name}`: most at {each.where} (from 0), {theirs} instead of {ours}."
-
-    def describe_alternatives(self) -> Iterator[str]:
-        """Yield the other explanations, what would tell them apart, and what was ruled out."""
-        for each in self.explanations[1:]:
-            apart = each.tells_apart.get(self.mistakes)
-            tensor = f" `{apart}` would tell." if apart else ""
-            yield f"Explained as well by {describe_mistakes(each.mistakes)}.{tensor}"
+        for keys, apart in islice(self.explanations.items(), 1, None):
+            yield f"Explained as well by {_name_mistakes(keys)}.{f' `{apart}` would tell.' if apart else ''}"
         for key, name in islice(self.ruled_out.items(), _RULED_OUT):
             yield f"Not `{key}` alone: `{name}` would differ."
 
 
-def describe_mistakes(keys: Sequence[str]) -> str:
-    """Return their titles and keys."""
+def _name_mistakes(keys: Sequence[str]) -> str:
     return join_words([f"{MISTAKES[key].title} (`{key}`)" for key in keys])
 
 
@@ -174,9 +152,8 @@ def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[d
     """Return their tensors in the order of the computation, and the order of axes that had to be moved."""
     if unknown := next((name for name in tensors if name not in ours), ""):
         near = [name for name in ours if name.rpartition(".")[2] == unknown.rpartition(".")[2]] or list(ours)
-        raise InputError(
-            f"No tensor of this model is called {quote_text(unknown)}; did you mean {quote_text(near[0])}?"
-        )
+        name, meant = quote_text(unknown), quote_text(near[0])
+        raise InputError(f"No tensor of this model is called {name}; did you mean {meant}?")
     if not tensors:
         raise InputError("There is no tensor to compare.")
     fitted = {name: _fit(name, _as_tensor(name, tensors[name]), ours[name]) for name in ours if name in tensors}
@@ -211,13 +188,6 @@ def _fit(name: str, theirs: Tensor, ours: Tensor) -> tuple[Tensor, tuple[int, ..
     return theirs.permute(best), best
 
 
-def _find_real(mask: Tensor | None, ids: Tensor) -> Tensor:
-    """Return (B, T) bool, True = a token, not padding: one that some query may attend to."""
-    if mask is None:
-        return torch.ones(ids.shape[:2], dtype=torch.bool)
-    return (mask if mask.ndim == 2 else mask.any(dim=-2)).expand(ids.shape[:2])
-
-
 # --- how two tensors differ
 
 
@@ -239,11 +209,6 @@ def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Di
     return Difference(name, largest / max(1.0, size), place, float(theirs[place]), float(ours[place]), of_largest)
 
 
-def _first_apart(one: Mapping[str, Tensor], other: Mapping[str, Tensor]) -> str | None:
-    """Return the first tensor in which two passes differ, padding counted."""
-    return next((name for name in one if _measure(name, one[name], other[name], None).off > TOLERANCE), None)
-
-
 class _PartedError(Exception):
     """A pass has another tensor than somebody."""
 
@@ -252,12 +217,13 @@ class _Search:
     """Look for the fewest mistakes that reproduce everything that was given."""
 
     def __init__(self, encoder: Encoder, given: Input, tolerance: float) -> None:
-        self.real = _find_real(given.mask, given.ids)
+        mask = torch.ones(1, 1, dtype=torch.bool) if given.mask is None else given.mask
+        self.real = (mask if mask.ndim == 2 else mask.any(dim=-2)).expand(given.ids.shape[:2])  # not padding
         self._encoder, self._given, self._tolerance = encoder, given, tolerance
         self._names = list(given.theirs)
         self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
 
-    def explain(self, first: str) -> tuple[tuple[Explanation, ...], dict[str, str]]:
+    def explain(self, first: str) -> tuple[dict[tuple[str, ...], str | None], dict[str, str]]:
         """Return the smallest explanations, and what rules out each mistake that explains the first difference."""
         parted = {each.key: self._find_parting(each) for each in self._candidates}
         found: list[tuple[Mistake, ...]] = [(MISTAKES[key],) for key, name in parted.items() if name is None]
@@ -267,31 +233,25 @@ class _Search:
             # One of two along the way of the data mends the beginning, unless the first tensor shows both.
             found = self._find_pairs([MISTAKES[key] for key in ruled_out])
         if not found:
-            found = self._find_pairs(self._list_shown(first))
-        return self._describe(found), ruled_out
+            found = self._find_pairs([each for each in self._candidates if self._changes(each, first)])
+        return self._compare(found), ruled_out
 
     def _find_pairs(self, ones: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
         """Return each of these with any other of another part, where the two reproduce every tensor."""
-        pairs = {
-            frozenset((one.key, other.key)): None
-            for one in ones
-            for other in self._candidates
-            if one.part != other.part
-        }
-        ordered = [tuple(each for each in self._candidates if each.key in pair) for pair in pairs]
-        return [pair for pair in ordered if self._reproduces(pair)]
+        both = ({one.key, other.key} for one in ones for other in self._candidates if one.part != other.part)
+        pairs = dict.fromkeys(tuple(each for each in self._candidates if each.key in pair) for pair in both)
+        return [pair for pair in pairs if self._reproduces(pair)]
 
     def _find_parting(self, mistake: Mistake) -> str | None:
         """Return the first given tensor that a pass with this mistake does not have."""
-        ours, theirs = self._run([mistake]), self._given.theirs
-        return next((name for name in theirs if self._differs(name, theirs[name], ours[name], self.real)), None)
+        ours = self._run([mistake])
+        return next((name for name in self._names if self._differs(name, ours[name])), None)
 
     def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
         """Return whether a pass with these mistakes has every given tensor; it ends at the first that it has not."""
 
         def watch(name: str, tensor: Tensor) -> None:
-            theirs = self._given.theirs.get(name)
-            if theirs is not None and self._differs(name, theirs, tensor.cpu(), self.real):
+            if name in self._names and self._differs(name, tensor.cpu()):
                 raise _PartedError
 
         try:
@@ -303,26 +263,20 @@ class _Search:
     def _run(self, mistakes: Sequence[Mistake], *watch: Callable[[str, Tensor], None]) -> Mapping[str, Tensor]:
         return run_edited(self._encoder, self._given, [each.making for each in mistakes], *watch)
 
-    def _differs(self, name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> bool:
-        return _measure(name, theirs, ours, real).off > self._tolerance
+    def _differs(self, name: str, ours: Tensor) -> bool:
+        return _measure(name, self._given.theirs[name], ours, self.real).off > self._tolerance
 
-    def _list_shown(self, name: str) -> list[Mistake]:
-        """Return the mistakes that change a tensor."""
-        ours, edited = self._run([])[name], {each.key: self._run([each])[name] for each in self._candidates}
-        return [each for each in self._candidates if _measure(name, edited[each.key], ours, self.real).off > TOLERANCE]
+    def _changes(self, mistake: Mistake, name: str) -> bool:
+        """Return whether a mistake changes a tensor."""
+        ours, edited = (self._run(mistakes)[name] for mistakes in ([], [mistake]))
+        return _measure(name, edited, ours, self.real).off > TOLERANCE
 
-    def _describe(self, found: Sequence[tuple[Mistake, ...]]) -> tuple[Explanation, ...]:
-        """Return the explanations, those that fit padding too first."""
+    def _compare(self, found: Sequence[tuple[Mistake, ...]]) -> dict[tuple[str, ...], str | None]:
+        """Return the explanations, those that fit padding too first, and where they differ from the first."""
         passes = {tuple(each.key for each in mistakes): self._run(mistakes) for mistakes in found}
 
-        def count_misses(keys: tuple[str, ...]) -> int:
-            return sum(
-                self._differs(name, theirs, passes[keys][name], None) for name, theirs in self._given.theirs.items()
-            )
+        def parts(one: Mapping[str, Tensor], other: Mapping[str, Tensor], tolerance: float) -> list[str]:
+            return [name for name in one if _measure(name, one[name], other[name], None).off > tolerance]
 
-        order = sorted(passes, key=count_misses)
-        apart = {(one, other): _first_apart(passes[one], passes[other]) for one, other in permutations(order, 2)}
-        return tuple(
-            Explanation(keys, {other: name for (one, other), name in apart.items() if one == keys and name})
-            for keys in order
-        )
+        order = sorted(passes, key=lambda keys: len(parts(self._given.theirs, passes[keys], self._tolerance)))
+        return {keys: next(iter(parts(passes[keys], passes[order[0]], TOLERANCE)), None) for keys in order}

@@ -21,11 +21,11 @@ CHARTS = {
                   "attention_lines_pinned", "why_parts", "why_key_sources"},
     "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norms_by_token",
               "norms_by_token_pinned", "norms_by_token_difference"},
-    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
+    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length",
                    "capability_by_parameters"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
-    "compare": {"compare_points", "compare_norms", "compare_parameters", "compare_flops"},  # both heads are equal
+    "compare": {"compare_points", "compare_norms"},  # both heads are equal
     "step-by-step": {"step_embedding", "step_pinned"},
     "positions": {"position_table", "swap_differences"},
     "encoder-decoder": {"encdec_grid", "encdec_pattern", "encdec_mask_combined", "encdec_mask_no_peek",

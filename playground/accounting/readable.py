@@ -93,7 +93,6 @@ class ModelCosts:
 
     config: ModelConfig
     n_tokens: int
-    name: str = "this model"
 
     @cached_property
     def parameters(self) -> Count:
@@ -106,9 +105,9 @@ class ModelCosts:
         return count_flops(self.config, self.n_tokens)
 
 
-def sentence_costs(config: ModelConfig, n_tokens: int | None, name: str = "this model") -> ModelCosts:
+def sentence_costs(config: ModelConfig, n_tokens: int | None) -> ModelCosts:
     """Return what a model costs for a sentence of so many tokens, padding included; for 16 without a sentence."""
-    return ModelCosts(config, min(n_tokens or 16, config.max_len), name)
+    return ModelCosts(config, min(n_tokens or 16, config.max_len))
 
 
 def describe_costs(pinned: ModelCosts, now: ModelCosts) -> str:

@@ -9,8 +9,7 @@ from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link import english
 from playground.link.changes import Changes, read_changes
 from playground.link.kinds import Choice, Notation, Param, Reading, Several, Size, Switch, Text, Whole
-from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS
-from playground.mistakes.lab_tests import TESTS
+from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
@@ -258,22 +257,13 @@ FOLDS = {
     "attention_why": "attention_steps",
     "attention_view": "attention_closer",
     "norms_view": "norms_closer",
-    "norms_part": "norms_closer",
-    "norms_layer": "norms_closer",
     "norms_norm": "norms_closer",
     "norms_by_token": "norms_closer",
     "positions_view": "positions_closer",
-    "positions_curve_1": "positions_closer",
-    "positions_curve_2": "positions_closer",
-    "positions_curve_3": "positions_closer",
-    "positions_measure": "positions_closer",
     "position_table": "positions_table",
-    "gradient_scale": "gradient_six",
     "gradient_of": "gradient_six",
-    "gradient_view": "gradient_six",
     "flops_breakdown": "parameters_costs",
     "flops_by_length": "parameters_costs",
-    "named_models": "parameters_models",
     "capability_by_parameters": "parameters_bought",
     "parts_counted": "parts_costs",
     "ladder_costs": "parts_costs",
@@ -285,8 +275,6 @@ FOLDS = {
 
 A link that sets the one, or asks for the chart alone, opens the other.
 """
-
-MAX_DIMENSION = int(SIZES["d_model"].options[-1]) - 1
 
 POOLINGS = ("mean", "first token", "mean with padding")
 """Those of `analysis.sentences`, whose import would bring pandas along."""
@@ -318,20 +306,12 @@ OWN: dict[str, Param] = {
     "attention_drawing": Switch(False),
     "attention_steps": Switch(False),
     "attention_closer": Switch(False),
-    "norms_view": Choice("tokens", ("tokens", "statistics", "cosines", "by hand")),
-    "norms_part": Choice("residual", ("residual", "attention", "feed-forward")),
-    "norms_layer": Whole(0, 0, 96),
+    "norms_view": Choice("tokens", ("tokens", "statistics", "by hand")),
     "norms_norm": Whole(0, 0, 193),
     "norms_closer": Switch(False),
-    "positions_view": Choice(
-        "swap two words", ("swap two words", "this sentence", "curves", "similarity", "doubled exponent")
-    ),
+    "positions_view": Choice("this sentence", ("this sentence", "similarity", "doubled exponent")),
     "positions_first": Whole(2, 0, MAX_TOKENS - 1),
     "positions_second": Whole(8, 0, MAX_TOKENS - 1),
-    "positions_curve_1": Whole(0, 0, MAX_DIMENSION),
-    "positions_curve_2": Whole(10, 0, MAX_DIMENSION),
-    "positions_curve_3": Whole(100, 0, MAX_DIMENSION),
-    "positions_measure": Choice("dot product", ("dot product", "distance")),
     "positions_table": Switch(False),
     "positions_closer": Switch(False),
     "step_path": Choice(
@@ -351,11 +331,8 @@ OWN: dict[str, Param] = {
     "whatif_chosen": Switch(False),
     "compare_head": Switch(False),
     "compare_lengths": Switch(False),
-    "compare_costs": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
-    "gradient_scale": Size(1.0, (0.25, 0.5, 0.7, 1.0, 1.4, 2.0, 4.0)),
-    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "norms", "stream")),
-    "gradient_view": Choice("chain rule", ("chain rule", "depth sweep", "loss")),
+    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
     "gradient_first": Choice("no norm", ENCODERS),
     "gradient_second": Choice("no norm, no residual", ENCODERS),
     "gradient_six": Switch(False),
@@ -364,7 +341,6 @@ OWN: dict[str, Param] = {
     "parameters_formulas": Switch(False),
     "parameters_costs": Switch(False),
     "parameters_bought": Switch(False),
-    "parameters_models": Switch(False),
     "parts_view": Choice("one part away", ("one part away", LADDER)),
     "parts_row": Whole(12, 0, 22),
     "parts_rung": Whole(8, 0, 10),
@@ -397,7 +373,6 @@ OWN: dict[str, Param] = {
     "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
     "encdec_show_training": Switch(False),
     "encdec_show_masks": Switch(False),
-    "encdec_show_costs": Switch(False),
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),

@@ -1,8 +1,8 @@
-"""Cases of the bug lab: a small encoder that somebody got wrong, and suspects, all from a seed and a level."""
+"""The bug lab: small encoders that somebody got wrong, suspects, and tests beside a right one with the same weights."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -21,66 +21,48 @@ Array = NDArray[np.float32]
 LEVELS = ("easy", "any", "two")
 """One mistake with clear signs; any one; two of different parts."""
 
-MAX_SEED = 9_999
+MAX_SEED, N_TOKENS, N_PADDING = 9_999, 8, 2
 
 WORDS = ("[PAD]", "a", "cat", "dog", "sees", "the", "old", "red", "bird", "and", "runs", "home")
-"""The vocabulary; the first is padding."""
-
-N_TOKENS, N_PADDING = 8, 2
 
 SEEN = 1e-3
 """Smaller differences do not count; as a share of the largest number, or of 1 if that is smaller."""
 
-_EASY = (
-    "positions-not-added", "no-embedding-scale", "softmax-over-queries", "mask-forgotten", "mask-inverted",
-    "mask-after-softmax", "no-peek-off-by-one", "residual-forgotten", "activation-forgotten", "shared-layers",
-    "no-score-scale",
-)  # fmt: skip
-
-_LEFT_OUT = (
-    "dropout-left-on", "eps-outside-root", "positions-twice", "positions-from-one", "sinusoids-in-halves",
-    "exponent-per-column", "axes-exchanged", "output-projection-forgotten", "query-key-weights-swapped",
-    "hides-itself", "causal-mask-left", "float-mask-added", "norm-over-sequence", "root-of-deviation", "other-eps",
-    "gelu-by-tanh",
-)  # fmt: skip
-"""Those that differ in every run, need a large eps, or came after links to cases were sent, which would change."""
-
 _N_SUSPECTS = 5
 """Mistakes to choose from, those of the case among them; a decoy comes on top."""
 
-BUG_LAB = load_data(__file__)
-"""The words of decoys and tests."""
+_DATA = load_data(__file__)
 
+DECOYS: Mapping[str, Mapping[str, str]] = _DATA["decoys"]
+"""What looks wrong and is right, by key: title, meaning, why it is right, and the part of the code that it is of."""
 
-# --- what looks wrong and is right
-
-
-@dataclass(frozen=True)
-class Decoy:
-    """Something in the code of every case that looks wrong and is right."""
-
-    key: str
-    title: str
-    meaning: str
-    """What it means, without saying whether it is right."""
-    why: str
-    """Why it is right."""
-    part: str
-    """The part of the code; it is no decoy beside a mistake of that part."""
-
-
-DECOYS: Mapping[str, Decoy] = {key: Decoy(key, **words) for key, words in BUG_LAB["decoys"].items()}
-
-SUSPECTS: tuple[str, ...] = (*(key for key in MISTAKES if key not in _LEFT_OUT), *DECOYS)
-"""All that can be suspected, by their keys."""
+SUSPECTS: tuple[str, ...] = (*(key for key in MISTAKES if key not in _DATA["left-out"]), *DECOYS)
+"""Mistakes and decoys by key; new mistakes are left out, since they would change the cases of links."""
 
 
 # --- a case
 
 
+@lru_cache(maxsize=16)
+def _build_encoder(config: ModelConfig, seed: int) -> Encoder:
+    """Return the right encoder; its biases are not zero."""
+    made, generator = Encoder(config, seed).eval(), torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in made.parameters():
+            parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
+    return made
+
+
+def _build_mask(name: str) -> Tensor | None:
+    """Return the mask of a case: `none`, `padding` or `causal`."""
+    if name == "causal":
+        return torch.ones(1, N_TOKENS, N_TOKENS).tril().bool()
+    return torch.arange(N_TOKENS)[None] < N_TOKENS - N_PADDING if name == "padding" else None
+
+
 @dataclass(frozen=True)
 class Case:
-    """An encoder with mistakes, and suspects."""
+    """An encoder with mistakes, suspects, and what it computes for its sentence."""
 
     seed: int
     level: str
@@ -88,18 +70,89 @@ class Case:
     mask: str
     """`none`, `padding` or `causal`."""
     mistakes: tuple[str, ...]
-    suspects: tuple[str, ...]
+    suspects: tuple[str, ...] = ()
     """Mistakes and decoys, in the order in which they are shown."""
 
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder without the mistakes."""
+        return _build_encoder(self.config, self.seed)
 
-def _build_mask(name: str) -> Tensor | None:
-    if name == "none":
+    @cached_property
+    def given(self) -> Input:
+        """Eight words; with a padding mask the last two are padding."""
+        ids = _sample(np.random.default_rng(self.seed), range(1, len(WORDS)), N_TOKENS)
+        ids[self.n_real :] = [0] * (N_TOKENS - self.n_real)
+        return Input(torch.tensor([ids]), _build_mask(self.mask))
+
+    @property
+    def tokens(self) -> list[str]:
+        """The words that it reads."""
+        return [WORDS[i] for i in self.given.ids[0].tolist()]
+
+    @property
+    def n_real(self) -> int:
+        """Tokens that are not padding."""
+        return N_TOKENS - N_PADDING if self.mask == "padding" else N_TOKENS
+
+    def with_mistakes(self, *mistakes: str) -> "Case":
+        """Return the same encoder and sentence with other mistakes."""
+        return replace(self, mistakes=mistakes)
+
+    @cached_property
+    def right(self) -> "Case":
+        """The same encoder and sentence without mistakes."""
+        return self.with_mistakes()
+
+    @cached_property
+    def tensors(self) -> Mapping[str, Tensor]:
+        """Every intermediate by its name in a trace, with a batch axis of 1."""
+        return self._run(self.given.ids)
+
+    def read(self, name: str) -> Tensor:
+        """Return the rows of the real tokens, without the batch axis."""
+        return self.tensors[name][0, ..., : self.n_real, :]
+
+    def _run(self, ids: Tensor) -> Mapping[str, Tensor]:
+        makings = [MISTAKES[key].making for key in self.mistakes]
+        return run_edited(self.encoder, Input(ids, self.given.mask), makings)
+
+    def final(self, ids: Tensor) -> Tensor:
+        """Return the real tokens' last vectors for other words (1, T): (T', D)."""
+        return self._run(ids)["final"][0, : self.n_real]
+
+    def shows_each(self) -> bool:
+        """Return whether each mistake changes the real tokens' vectors, alone and beside the other."""
+        others = [self.with_mistakes(*(each for each in self.mistakes if each != key)) for key in self.mistakes]
+        pairs = [(self.with_mistakes(key), self.right) for key in self.mistakes] + [(self, other) for other in others]
+        return all(count_others(*(each.read("final").numpy() for each in pair)) for pair in pairs)
+
+    def find_alibi(self, key: str) -> tuple[str, int, int] | None:
+        """Return a tensor that another mistake would change, how many of its numbers, and of how many.
+
+        In a case of two, the mistake is made beside either of them. None if it would change nothing.
+        """
+        sets: list[tuple[str, ...]] = [(key,)]
+        if len(self.mistakes) > 1:
+            sets = [(key, each) for each in self.mistakes if MISTAKES[each].part != MISTAKES[key].part]
+        alibis = [self._find_difference(self.with_mistakes(*each), MISTAKES[key].shows) for each in sets]
+        return alibis[0] if alibis and all(alibis) else None
+
+    def _find_difference(self, other: "Case", shows: str) -> tuple[str, int, int] | None:
+        """Return the first tensor that another case has not; one whose name ends with `shows` if there is one."""
+        for name in (*(name for name in other.tensors if name.endswith(shows)), *other.tensors):
+            numbers = other.read(name).numpy()
+            if n_others := count_others(numbers, self.read(name).numpy()):
+                return name, n_others, numbers.size
         return None
-    if name == "causal":
-        return torch.ones(N_TOKENS, N_TOKENS).tril().bool()[None]
-    keys = torch.ones(1, N_TOKENS, dtype=torch.bool)
-    keys[:, -N_PADDING:] = False
-    return keys
+
+
+def count_others(one: NDArray[Any], other: NDArray[Any]) -> int:
+    """Return how many numbers differ by more than rounding; an infinite and a finite one do."""
+    finite = np.isfinite(one) & np.isfinite(other)
+    size = max(1.0, float(np.abs(other[finite]).max(initial=0)))
+    n_finite = int((np.abs(one[finite] - other[finite]) > SEEN * size).sum())
+    return n_finite + int((np.isfinite(one) != np.isfinite(other)).sum())
 
 
 Option = TypeVar("Option")
@@ -130,131 +183,184 @@ def _draw_config(draw: np.random.Generator) -> ModelConfig:
 
 
 @lru_cache(maxsize=256)
-def open_lab(seed: int, level: str) -> "Lab":
+def open_case(seed: int, level: str) -> Case:
     """Return the case of a seed, from 0 to `MAX_SEED`, and one of `LEVELS`: always the same."""
     draw = np.random.default_rng([seed, LEVELS.index(level)])
     while True:
         config, mask = _draw_config(draw), _pick(draw, ("none", "padding", "causal"))
         possible = [key for key in SUSPECTS if key in MISTAKES and MISTAKES[key].applies(config, _build_mask(mask))]
-        pool = [key for key in possible if key in _EASY or level != "easy"]
+        pool = [key for key in possible if key in _DATA["easy"] or level != "easy"]
         mistakes = tuple(_sample(draw, pool, 2 if level == "two" else 1))
         parts = {MISTAKES[key].part for key in mistakes}
         others = _sample(draw, [key for key in possible if key not in mistakes], _N_SUSPECTS - len(mistakes))
-        decoy = _pick(draw, [key for key, each in DECOYS.items() if each.part not in parts])
+        decoy = _pick(draw, [key for key, each in DECOYS.items() if each["part"] not in parts])
         suspects = _sample(draw, [*mistakes, *others, decoy], _N_SUSPECTS + 1)
-        lab = Lab(Case(seed, level, config, mask, mistakes, tuple(suspects)))
-        if len(parts) == len(mistakes) and lab.shows_each() and all(map(lab.find_alibi, others)):
-            return lab
+        case = Case(seed, level, config, mask, mistakes, tuple(suspects))
+        if len(parts) == len(mistakes) and case.shows_each() and all(map(case.find_alibi, others)):
+            return case
 
 
-@dataclass(frozen=True, eq=False)
-class Pass:
-    """What a case's encoder computes with some mistakes."""
-
-    lab: "Lab"
-    mistakes: tuple[str, ...]
-
-    @cached_property
-    def tensors(self) -> Mapping[str, Tensor]:
-        """Every intermediate by its name in a trace, with a batch axis of 1."""
-        return self._run(self.lab.given.ids)
-
-    def __getitem__(self, name: str) -> Tensor:
-        return self.tensors[name]
-
-    def read(self, name: str) -> Tensor:
-        """Return the rows of the real tokens, without the batch axis."""
-        return self[name][0, ..., : self.lab.n_real, :]
-
-    def final(self, ids: Tensor) -> Tensor:
-        """Return the real tokens' last vectors for other words (1, T): (T', D)."""
-        return self._run(ids)["final"][0, : self.lab.n_real]
-
-    def _run(self, ids: Tensor) -> Mapping[str, Tensor]:
-        makings = [MISTAKES[key].making for key in self.mistakes]
-        return run_edited(self.lab.encoder, Input(ids, self.lab.given.mask), makings)
+# --- tests
 
 
-@dataclass(frozen=True, eq=False)
-class Lab:
-    """A case's encoder, what it computes with the mistakes, and what it would without."""
+@dataclass(frozen=True)
+class LabTest:
+    """Something that can be tested."""
+
+    key: str
+    title: str
+    measure: Callable[[Case], Array]
+    """Return the numbers that it is about."""
+    effort: int = 4
+    """A key of `EFFORTS`."""
+    shows: str = "The numbers here, and in a right encoder with the same weights."
+    """What it shows, for students who choose among tests."""
+    sentence: str = "Largest difference from a right encoder with the same weights: **{most:.2f}**."
+    draws: str = "both numbers"
+    """Words on the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
+    masks: Sequence[str] = ("none", "padding", "causal")
+    """Cases in which it can be done."""
+
+    def write_finding(self, case: Case) -> str:
+        """Return what it shows in a case."""
+        theirs, right = self.measure(case), self.measure(case.right)
+        finite = np.isfinite(theirs) & np.isfinite(right)
+        most = float(np.abs(theirs[finite] - right[finite]).max(initial=0))
+        symptom = " ".join(MISTAKES[key].symptom for key in case.mistakes)
+        return self.sentence.format(theirs=theirs, right=right, most=most, symptom=symptom)
+
+
+def _numbers(*values: Any) -> Array:
+    return np.array([float(value) for value in values], np.float32)
+
+
+def _count_signs(case: Case) -> Array:
+    hidden = case.read("layers.0.ffn.hidden")
+    return _numbers((hidden == 0).float().mean(), (hidden < 0).float().mean(), hidden.min())
+
+
+def _measure_lengths(case: Case) -> Array:
+    tokens = case.read("embed.tokens")
+    rows = case.encoder.state_dict()["embed.tokens.weight"][case.given.ids[0, : case.n_real]]
+    vectors = (tokens, case.read("embed.sum") - tokens, rows, rows * case.config.d_model**0.5)
+    return _numbers(*(each.norm(dim=-1).mean() for each in vectors))
+
+
+def _measure_scores(case: Case) -> Array:
+    q, k, scores = (case.tensors[f"layers.0.attn.{each}"][0] for each in ("q", "k", "scores"))
+    by_hand = q @ k.transpose(-2, -1)
+    kept = torch.isfinite(scores) & (by_hand.abs() > 0.05)
+    factors = scores[kept] / by_hand[kept]
+    return _numbers(factors.median(), factors.max() - factors.min())
+
+
+@torch.inference_mode()
+def _compare_layers(case: Case) -> Array:
+    layers: Any = case.encoder.layers
+    read, got = case.tensors["layers.1.ffn.in"], case.tensors["layers.1.ffn.up"]
+    return _numbers(*((block.ffn.up(read) - got).abs().max() for block in layers))
+
+
+def _read_map(name: str, case: Case) -> Array:
+    """Return the sentence's matrix, of head 0 if there are heads."""
+    rows = case.read(name)
+    found: Array = (rows[0] if rows.ndim > 2 else rows).numpy()
+    return found
+
+
+def _reverse_words(case: Case) -> Array:
+    n, ids = case.n_real, case.given.ids
+    reverse = torch.cat([ids[:, :n].flip(1), ids[:, n:]], dim=1)
+    return _numbers((case.final(reverse).flip(0) - case.read("final")).abs().max())
+
+
+def _change_last_word(case: Case) -> Array:
+    last = 1 + case.given.ids[:, -1:] % (len(WORDS) - 1)
+    other = case.final(torch.cat([case.given.ids[:, :-1], last], dim=1))
+    return _numbers(((other - case.read("final")).abs().amax(dim=-1)[:-1] > SEEN).sum())
+
+
+def _change_padding(case: Case) -> Array:
+    ids = case.given.ids.clone()
+    ids[0, case.n_real :] = 3
+    return _numbers((case.final(ids) - case.read("final")).abs().max())
+
+
+def _differ(case: Case, one: str, *others: str) -> Array:
+    """Return the largest difference between one tensor and each of others."""
+    return _numbers(*((case.read(one) - case.read(other)).abs().max() for other in others))
+
+
+_MEASURES: Mapping[str, Callable[[Case], Array]] = {
+    "shapes": lambda case: _numbers(
+        sum(case.tensors[name].shape != each.shape for name, each in case.right.tensors.items()),
+        len(case.right.tensors),
+    ),
+    "row-sums": lambda case: _numbers(*case.read("layers.0.attn.pattern").sum(dim=-1).aminmax()),
+    "lengths": _measure_lengths,
+    "norm": lambda case: _numbers(
+        case.read("layers.0.norm1.normalized").mean(),
+        *(case.read("layers.0.norm1.normalized").var(-1, correction=each).mean() for each in (0, 1)),
+    ),
+    "hidden": _count_signs,
+    "pattern": partial(_read_map, "layers.0.attn.pattern"),
+    "norm-place": lambda case: _differ(case, "embed.out", "layers.0.attn.in", "layers.0.norm1.in"),
+    "score": _measure_scores,
+    "sum": lambda case: _numbers(
+        (case.read("layers.0.resid_mid") - case.read("embed.out") - case.read("layers.0.attn.out")).abs().max()
+    ),
+    "layers": _compare_layers,
+    "positions": lambda case: (case.read("embed.sum") - case.read("embed.tokens")).numpy(),
+    "symptom": lambda case: _numbers(),
+    "permute": _reverse_words,
+    "last-word": _change_last_word,
+    "padding": _change_padding,
+}
+"""What each test measures; the tests beside a right encoder measure a tensor each."""
+
+
+def _build_test(key: str, words: Mapping[str, Any]) -> LabTest:
+    point = key.removeprefix("beside-").replace("-", ".")
+    measure, shown = _MEASURES.get(key, partial(_read_map, point)), {"draws": ""} if key in _MEASURES else {}
+    return LabTest(**{"key": key, "measure": measure, **shown, **words})
+
+
+TESTS: Mapping[str, LabTest] = {key: _build_test(key, words) for key, words in _DATA["tests"].items()}
+"""All tests by their keys, those of little effort first."""
+
+EFFORTS: Mapping[int, str] = _DATA["efforts"]
+"""What the tests of each effort do."""
+
+
+def offered_tests(case: Case) -> list[LabTest]:
+    """Return those that can be done in a case."""
+    return [each for each in TESTS.values() if case.mask in each.masks]
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What somebody has tested and accused, in their order; what does not fit the case is left out."""
 
     case: Case
-
-    @cached_property
-    def encoder(self) -> Encoder:
-        """The right one; its biases are not zero."""
-        made = Encoder(self.case.config, self.case.seed).eval()
-        generator = torch.Generator().manual_seed(self.case.seed)
-        with torch.no_grad():
-            for parameter in made.parameters():
-                parameter.add_(0.1 * torch.randn(parameter.shape, generator=generator))
-        return made
-
-    @cached_property
-    def given(self) -> Input:
-        """A sentence of eight words; with a padding mask the last two are padding."""
-        draw = np.random.default_rng(self.case.seed)
-        ids = _sample(draw, range(1, len(WORDS)), N_TOKENS)
-        ids[self.n_real :] = [0] * (N_TOKENS - self.n_real)
-        return Input(torch.tensor([ids]), _build_mask(self.case.mask))
+    tests: tuple[str, ...] = ()
+    accused: tuple[str, ...] = ()
 
     @property
-    def tokens(self) -> list[str]:
-        """The words that it reads."""
-        return [WORDS[i] for i in self.given.ids[0].tolist()]
+    def taken(self) -> list[LabTest]:
+        """The tests that were taken."""
+        return [TESTS[key] for key in self.tests if key in TESTS and TESTS[key] in offered_tests(self.case)]
 
     @property
-    def n_real(self) -> int:
-        """Tokens that are not padding."""
-        return N_TOKENS - N_PADDING if self.case.mask == "padding" else N_TOKENS
+    def found(self) -> list[str]:
+        """The mistakes that were accused."""
+        return [key for key in self.accused if key in self.case.mistakes]
 
-    @cached_property
-    def ours(self) -> Pass:
-        """The right pass."""
-        return Pass(self, ())
+    @property
+    def wrong(self) -> list[str]:
+        """The suspects that were accused and are none."""
+        return [key for key in self.accused if key in self.case.suspects and key not in self.case.mistakes]
 
-    @cached_property
-    def theirs(self) -> Pass:
-        """The case's pass."""
-        return Pass(self, self.case.mistakes)
-
-    def shows_each(self) -> bool:
-        """Return whether each mistake changes the real tokens' vectors, alone and beside the other."""
-        mistakes = self.case.mistakes
-        others = [Pass(self, tuple(each for each in mistakes if each != key)) for key in mistakes]
-        pairs = [(Pass(self, (key,)), self.ours) for key in mistakes] + [(self.theirs, other) for other in others]
-        return all(is_other(one.read("final").numpy(), other.read("final").numpy()) for one, other in pairs)
-
-    def find_alibi(self, key: str) -> tuple[str, int, int] | None:
-        """Return a tensor that another mistake would change, how many of its numbers, and of how many.
-
-        In a case of two, the mistake is made beside either of them. None where it would change nothing.
-        """
-        case, shows = self.case, MISTAKES[key].shows
-        sets: list[tuple[str, ...]] = [(key,)]
-        if len(case.mistakes) > 1:
-            sets = [(key, each) for each in case.mistakes if MISTAKES[each].part != MISTAKES[key].part]
-        alibis = [self._find_difference(Pass(self, each), shows) for each in sets]
-        return alibis[0] if alibis and all(alibis) else None
-
-    def _find_difference(self, other: Pass, shows: str) -> tuple[str, int, int] | None:
-        """Return the first such tensor of a pass; one whose name ends with `shows` if there is one."""
-        for name in (*(name for name in other.tensors if name.endswith(shows)), *other.tensors):
-            numbers = other.read(name).numpy()
-            if n_others := count_others(numbers, self.theirs.read(name).numpy()):
-                return name, n_others, numbers.size
-        return None
-
-
-def count_others(one: NDArray[Any], other: NDArray[Any]) -> int:
-    """Return how many numbers differ by more than rounding; an infinite and a finite one do."""
-    finite = np.isfinite(one) & np.isfinite(other)
-    size = max(1.0, float(np.abs(other[finite]).max(initial=0)))
-    n_finite = int((np.abs(one[finite] - other[finite]) > SEEN * size).sum())
-    return n_finite + int((np.isfinite(one) != np.isfinite(other)).sum())
-
-
-def is_other(one: NDArray[Any], other: NDArray[Any]) -> bool:
-    """Return whether two arrays differ by more than rounding."""
-    return count_others(one, other) > 0
+    @property
+    def is_solved(self) -> bool:
+        """Whether all mistakes are found."""
+        return len(self.found) == len(self.case.mistakes)

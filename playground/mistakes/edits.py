@@ -1,4 +1,4 @@
-"""A pass with mistakes: modules that are wrong, and a trace that changes scores and weights on their way."""
+"""A pass with mistakes: modules that are wrong, and a trace that changes scores and weights."""
 
 import copy
 import math
@@ -16,12 +16,12 @@ Edit = Callable[["Scores"], "Scores"]
 """Changes how scores become a pattern."""
 
 MASKED = -1e8
-"""Scores from this one down are masked: people fill with −∞, −1e9 or the type's smallest number."""
+"""Scores up to this one are masked: people fill with −∞, −1e9 or the type's smallest number."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """One layer's attention between its projections and its weighted sum, as an edit may change it."""
+    """One layer's attention between its projections and its weighted sum."""
 
     product: Tensor
     """q kᵀ / √d_head plus position bias, not masked: (B, H, T, T)."""
@@ -29,12 +29,12 @@ class Scores:
     """(B, H, T, T) bool, True = may attend."""
     d_model: int
     d_head: int
+    gives_nan: bool
+    """Whether a row that hides everything is NaN, as with −∞, or even, as with −1e9."""
     axis: int = -1
     """Of the softmax."""
     kept: Tensor | None = None
     """What is kept of the pattern after the softmax; None: all of it."""
-    gives_nan: bool = False
-    """Whether a row that hides everything is NaN, as with −∞, or even, as with −1e9."""
 
     def masked(self) -> Tensor:
         """Return the scores that the softmax reads."""
@@ -48,30 +48,48 @@ class Scores:
         return pattern if self.kept is None else pattern.masked_fill(~self.kept, 0.0)
 
 
+@dataclass(frozen=True)
+class Making:
+    """How the model's own pass makes a mistake."""
+
+    module: Callable[[Encoder], Encoder] | None = None
+    """Return the encoder with the mistake, which shares its weights."""
+    scores: Edit | None = None
+    drops: bool = False
+    """Whether numbers are dropped at random, which can only be copied from somebody's tensors."""
+
+
+@dataclass(frozen=True)
+class Input:
+    """The input of an encoder."""
+
+    ids: Tensor
+    """(B, T) int64, or raw vectors (B, T, d_model)."""
+    mask: Tensor | None = None
+    """As `Encoder.forward` takes it."""
+    theirs: Mapping[str, Tensor] = field(default_factory=dict)
+    """Somebody's tensors by name, from which dropout is copied; NaN among them means that −∞ masks."""
+
+
 class EditedTrace(Trace):
-    """Record a pass and change it: scores by edits, and whole tensors by somebody's that are dropped ones of these.
+    """Record a pass and change it.
 
     Args:
-        edits: of every layer's scores, in this order.
+        makings: whose edits change every layer's scores, in this order; if one drops, a tensor of `Input.theirs`
+            replaces the model's where dropout is all that distinguishes them.
         encoder: whose pass it is.
-        mask: as `Encoder.forward` takes it.
-        dropped: tensors by name; one replaces the model's if dropout is all that distinguishes them.
-        gives_nan: see `Scores`.
+        given: its input, on the encoder's device.
         watch: is handed each point's name and tensor, and may raise to end the pass.
     """
 
     def __init__(
-        self,
-        edits: Sequence[Edit],
-        encoder: Encoder,
-        mask: Tensor | None,
-        dropped: Mapping[str, Tensor],
-        gives_nan: bool,
-        watch: Callable[[str, Tensor], None],
+        self, makings: Sequence[Making], encoder: Encoder, given: Input, watch: Callable[[str, Tensor], None]
     ) -> None:
         super().__init__()
-        self._edits, self._encoder, self._mask = edits, encoder, mask
-        self._dropped, self._gives_nan, self._watch = dropped, gives_nan, watch
+        self._edits = [each.scores for each in makings if each.scores is not None]
+        self._encoder, self._given, self._watch = encoder, given, watch
+        self._dropped = given.theirs if any(each.drops for each in makings) else {}
+        self._gives_nan = any(bool(tensor.isnan().any()) for tensor in given.theirs.values())
         self._current: list[Scores] = []
         self._factors: list[float] = []  # of the dropout of tensors that replaced the model's, all alike
 
@@ -113,15 +131,15 @@ class EditedTrace(Trace):
 
     def _edit_scores(self, scores: Tensor) -> Scores:
         q, k = (self._tensors[f"{self._prefix}{name}"] for name in "qk")
-        allowed = torch.ones_like(scores, dtype=torch.bool)
-        given = over_heads(self._mask, scores.shape[0], *scores.shape[-2:])
-        if given is not None:
-            allowed &= given
         config, layer = self._encoder.config, int(self._prefix.split(".")[1])
+        allowed = torch.ones_like(scores, dtype=torch.bool)
+        mask = over_heads(self._given.mask, scores.shape[0], *scores.shape[-2:])
+        if mask is not None:
+            allowed &= mask
         if config.window_of(layer):
             allowed &= window_mask(scores.shape[-1], config.window, scores.device)
         product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1) + self._tensors.get("position_bias", 0)
-        edited = Scores(product, allowed, self._encoder.config.d_model, q.shape[-1], gives_nan=self._gives_nan)
+        edited = Scores(product, allowed, config.d_model, q.shape[-1], self._gives_nan)
         for edit in self._edits:
             edited = edit(edited)
         return edited
@@ -142,29 +160,6 @@ def dropout_factor(theirs: Tensor, ours: Tensor) -> float:
     return factor if abs(share - p) < 6 * math.sqrt(p * (1 - p) / zero.numel()) else 0.0
 
 
-@dataclass(frozen=True)
-class Making:
-    """How the model's own pass makes a mistake."""
-
-    module: Callable[[Encoder], Encoder] | None = None
-    """Return the encoder with the mistake, which shares its weights."""
-    scores: Edit | None = None
-    drops: bool = False
-    """Whether numbers are dropped at random, which can only be copied from somebody's tensors."""
-
-
-@dataclass(frozen=True)
-class Input:
-    """The input of an encoder."""
-
-    ids: Tensor
-    """(B, T) int64, or raw vectors (B, T, d_model)."""
-    mask: Tensor | None = None
-    """As `Encoder.forward` takes it."""
-    theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """Somebody's tensors by name, from which dropout is copied; NaN among them means that −∞ masks."""
-
-
 @torch.inference_mode()
 def run_edited(
     encoder: Encoder,
@@ -177,12 +172,9 @@ def run_edited(
     for each in makings:
         if each.module is not None:
             encoder = each.module(encoder)
-    edits = [each.scores for each in makings if each.scores is not None]
-    drops = given.theirs if any(each.drops for each in makings) else {}
     ids, mask = given.ids.to(device), None if given.mask is None else given.mask.to(device)
-    dropped = {name: tensor.to(device) for name, tensor in drops.items()}
-    gives_nan = any(bool(tensor.isnan().any()) for tensor in given.theirs.values())
-    trace = EditedTrace(edits, encoder, mask, dropped, gives_nan, watch)
+    theirs = {name: tensor.to(device) for name, tensor in given.theirs.items()}
+    trace = EditedTrace(makings, encoder, Input(ids, mask, theirs), watch)
     if ids.is_floating_point():
         encoder.encode(encoder.embed_vectors(ids, trace), mask, trace)
     else:

@@ -5,7 +5,7 @@ that it logs belongs into `shipped_network.SHA256`.
 
 The file that is shipped began with other weights, as its format says. A new one translates as well, and its heads
 have other jobs: the page Encoder-decoder names two of them, in the defaults of `encdec_example_layer` and
-`encdec_example_head`, which old links mean too, and in `views.encoder_decoder.GENDER_HEAD`.
+`encdec_example_head`, which old links mean too, and in its words.
 """
 
 import hashlib

@@ -2,14 +2,15 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import torch
 
 from playground.accounting import count_parameters
-from playground.config import ACTIVATION_NAMES, Initialisation, ModelConfig
+from playground.config import ACTIVATION_NAMES, ModelConfig
 from playground.model import Encoder, Trace
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
@@ -30,58 +31,37 @@ SHORT_TITLES = {letter: f"{letter} · {title}" for letter, title in TITLES.items
 """What charts and sentences call them."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """One property of the five; cells, and notes on them, by letter."""
-
-    name: str
-    cells: Mapping[str, str]
-    changes: str
-    """What a difference changes: the numbers, the layout, the training or the size."""
-    notes: Mapping[str, str] = field(default_factory=dict)
-
-    def unusual(self) -> set[str]:
-        """Return the letters whose cell is not the most common one; none if no cell is more common than the others."""
-        counts = Counter(self.cells.values()).most_common()
-        if len(counts) > 1 and counts[0][1] == counts[1][1]:
-            return set()
-        return {letter for letter, cell in self.cells.items() if cell != counts[0][0]}
-
-
 _NORMS = {
     "layer": "a gain and a bias per feature; biased deviation",
     "scalar": "one gain, one bias; unbiased deviation",
-    "rms": "a gain per feature; root mean square",
-    "none": "none",
 }
 
-_PROPERTIES: dict[str, tuple[Callable[[ModelConfig], str], str]] = {
-    "embedding": (
-        lambda c: f"lookup{' × √d_model' if c.scale_embeddings else ''}" if c.vocab_size else "none: raw vectors",
-        "the numbers",
-    ),
-    "positions": (lambda c: c.positions.replace("-doubled", ", exponent doubled"), "the numbers"),
-    "norm placement": (lambda c: f"{c.norm_placement}-norm", "the numbers"),
-    "norm": (lambda c: _NORMS[c.norm], "the numbers"),
-    "eps of the norm": (
-        lambda c: f"{write_number(c.norm_eps)}, added to the {'deviation' if c.norm == 'scalar' else 'variance'}",
-        "the numbers",
-    ),
-    "norm after the last block": (lambda c: "yes" if c.final_norm else "no", "the numbers"),
-    "initial weights": (
-        lambda c: {"torch": "as torch draws them", "xavier": "Xavier-uniform, small tables"}[c.initialisation],
-        "the numbers",
-    ),
-    "activation": (lambda c: ACTIVATION_NAMES[c.activation], "the numbers"),
-    "merging heads": (
-        lambda c: {"transpose": "transpose, then reshape", "reshape": "reshape alone"}[c.head_merge],
-        "the numbers",
-    ),
-    "Q, K, V projections": (lambda c: "one fused, head by head" if c.fused_qkv else "three", "the weights' layout"),
-    "d_model, heads, layers, d_ff": (lambda c: f"{c.d_model:,}, {c.n_heads}, {c.n_layers}, {c.d_ff:,}", "the size"),
-    "vocabulary": (lambda c: f"{c.vocab_size:,}" if c.vocab_size else "–", "the size"),
-    "parameters": (lambda c: f"{count_parameters(c).total:,}", "the size"),
+_PROPERTIES: Mapping[str, Mapping[str, Callable[[ModelConfig], str]]] = {
+    "the numbers": {
+        "embedding": lambda c: f"lookup{' × √d_model' * c.scale_embeddings}" if c.vocab_size else "none: raw vectors",
+        "positions": lambda c: c.positions.replace("-doubled", ", exponent doubled"),
+        "norm placement": lambda c: f"{c.norm_placement}-norm",
+        "norm": lambda c: _NORMS[c.norm],
+        "eps of the norm": lambda c: (
+            f"{write_number(c.norm_eps)}, added to the {'deviation' if c.norm == 'scalar' else 'variance'}"
+        ),
+        "norm after the last block": lambda c: "yes" if c.final_norm else "no",
+        "initial weights": lambda c: (
+            "as torch draws them" if c.initialisation == "torch" else "Xavier-uniform, small tables"
+        ),
+        "activation": lambda c: ACTIVATION_NAMES[c.activation],
+        "merging heads": lambda c: "reshape alone" if c.head_merge == "reshape" else "transpose, then reshape",
+    },
+    "the weights' layout": {
+        "Q, K, V projections": lambda c: "one fused, head by head" if c.fused_qkv else "three",
+    },
+    "the size": {
+        "d_model, heads, layers, d_ff": lambda c: f"{c.d_model:,}, {c.n_heads}, {c.n_layers}, {c.d_ff:,}",
+        "vocabulary": lambda c: f"{c.vocab_size:,}" if c.vocab_size else "–",
+        "parameters": lambda c: f"{count_parameters(c).total:,}",
+    },
 }
+"""The table's rows that a config's fields say, by what a difference changes."""
 
 DEPARTURES = {(each["field"], each["value"]): (each["short"], each["sentence"]) for each in _WORDS["departures"]}
 """What the tutorials do otherwise than the paper, in few words and in a sentence, by field and value."""
@@ -92,17 +72,35 @@ PROPERTIES_OF_FIELDS: dict[str, str] = {each["field"]: each["row"] for each in _
 
 def name_value(field_name: str, config: ModelConfig) -> str:
     """Return a config's value of one of `PROPERTIES_OF_FIELDS`, as the table words it."""
-    return _PROPERTIES[PROPERTIES_OF_FIELDS[field_name]][0](config)
+    name = PROPERTIES_OF_FIELDS[field_name]
+    return next(words[name](config) for words in _PROPERTIES.values() if name in words)
 
 
-def build_table() -> list[Row]:
-    """Return the properties of the five, from their presets where a field says it."""
+CHANGES = "a difference changes"
+"""The table's last column."""
+
+NOTES: Mapping[str, Mapping[str, str]] = _WORDS["notes"]
+"""Notes on the table's cells, by row and letter."""
+
+
+def read_properties() -> Mapping[str, Mapping[str, str]]:
+    """Return the table's rows: cells by letter, and `CHANGES`; from the presets if a config's field says it."""
     configs = {letter: PRESETS[preset].config for letter, preset in NAMES.items()}
-    read = [
-        Row(name, {letter: word(config) for letter, config in configs.items()}, changes, _WORDS["notes"].get(name, {}))
-        for name, (word, changes) in _PROPERTIES.items()
-    ]
-    return [*read, *(Row(**row) for row in _WORDS["rows"])]
+    read: dict[str, Mapping[str, str]] = {
+        name: {letter: word(config) for letter, config in configs.items()} | {CHANGES: changes}
+        for changes, words in _PROPERTIES.items()
+        for name, word in words.items()
+    }
+    read.update(_WORDS["rows"])
+    return read
+
+
+def find_unusual(row: Mapping[str, str]) -> set[str]:
+    """Return the letters whose cell is not the most common one; none if no cell is more common than the others."""
+    counts = Counter(row[letter] for letter in NAMES).most_common()
+    if len(counts) > 1 and counts[0][1] == counts[1][1]:
+        return set()
+    return {letter for letter in NAMES if row[letter] != counts[0][0]}
 
 
 SIZES: dict[str, Any] = {"vocab_size": 5, "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 64, "max_len": 5}
@@ -137,13 +135,10 @@ def trace_of(config: ModelConfig, seed: int) -> Trace:
     return trace
 
 
-@torch.inference_mode()
-def position_share(initialisation: Initialisation, seed: int) -> float:
-    """Return how long positions are beside tutorial A's tokens, before training: a ratio of mean L2 norms."""
-    config = replace(PRESETS["tutorial-a"].config, vocab_size=100, n_layers=1, initialisation=initialisation)
-    embeddings = Encoder(config, seed).embed
-    tokens = embeddings(torch.arange(100)[None]) - embeddings.position_vectors(100)
-    return float(embeddings.position_vectors(100).norm(dim=-1).mean() / tokens.norm(dim=-1).mean())
+@lru_cache(maxsize=4)
+def trace_all(seed: int) -> Mapping[str, Trace]:
+    """Return every intermediate of the same sentence in the five, by letter."""
+    return {letter: trace_of(small_config(letter), seed) for letter in NAMES}
 
 
 def point_names() -> list[str]:
@@ -178,16 +173,16 @@ def first_apart(differences: Array) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A field of `ModelConfig` in which a tutorial (`here`) differs from the one it is compared with (`there`)."""
+    """A field of `ModelConfig` in which a tutorial (`here`) differs from the one it is compared with."""
 
     letter: str
     field: str
     here: Any
-    there: Any
     effect: float
     """The largest difference of outputs when the latter takes this one value from the former."""
 
 
+@lru_cache(maxsize=20)
 def causes(against: str, seed: int) -> list[Cause]:
     """Return the fields in which the other four differ from one, each tried alone."""
     base = small_config(against)
@@ -195,8 +190,8 @@ def causes(against: str, seed: int) -> list[Cause]:
     for letter in NAMES:
         config = small_config(letter)
         for name in _VARIANTS:
-            here, there = vars(config)[name], vars(base)[name]
-            if here != there:
+            here = vars(config)[name]
+            if here != vars(base)[name]:
                 effect = apart_by(trace_of(replace(base, **{name: here}), seed), before)
-                result.append(Cause(letter, name, here, there, effect))
+                result.append(Cause(letter, name, here, effect))
     return result

@@ -1,10 +1,11 @@
-"""The tutorials' mistakes, each made again in a few lines: returns the numbers that come of it, or Python's words.
+"""What each of the five tutorials teaches, and its mistakes, each made again in a few lines that return its numbers.
 
 Inputs are small enough to follow by hand, and in double precision, so that rounding plays no part.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
 from playground.model.norms import build_norm
 from playground.model.positions import sinusoids, wavelengths
-from playground.presets import PRESETS
+from playground.text.data import load_data
 from playground.text.wording import write_number
 
 Numbers = tuple[float | str, ...]
@@ -51,24 +52,15 @@ def doubled_exponent() -> Numbers:
     return doubled, standard, largest_difference(sinusoids(50, 16, doubled=True), sinusoids(50, 16))
 
 
-def changed_positions(head_merge: str) -> str:
-    """Return the positions whose output moves when the last of six tokens does, although a causal mask hides it."""
-    encoder, x = small_encoder(head_merge=head_merge), normal(1, 6, 16)
-    other = x.clone()
-    other[:, -1] += 1
-    before, after = (encoder.encode(vectors, causal_mask(6)) for vectors in (x, other))
-    moved = torch.nonzero((after - before).abs().amax(-1)[0] > 1e-6).flatten().tolist()
-    return ", ".join(map(str, moved))
-
-
 def leaking_merge() -> Numbers:
-    """Reshape heads (B, H, T, d_head) to (B, T, d_model) without transposing first."""
-    return changed_positions("reshape"), changed_positions("transpose")
-
-
-def mask_of_ones_and_zeros() -> Numbers:
-    """Add a causal mask of 1 and 0 to scores that are all equal."""
-    return (float(torch.ones(3, 3).tril().softmax(-1)[0, 1:].sum()),)
+    """Reshape heads (B, H, T, d_head) to (B, T, d_model) without transposing, and change the last of six tokens."""
+    x, found = normal(1, 6, 16), []
+    other = torch.cat([x[:, :-1], x[:, -1:] + 1], dim=1)
+    for merge in ("reshape", "transpose"):
+        encoder = small_encoder(head_merge=merge)
+        moved = encoder.encode(other, causal_mask(6)) - encoder.encode(x, causal_mask(6))
+        found.append(", ".join(map(str, torch.nonzero(moved.abs().amax(-1)[0] > 1e-6).flatten().tolist())))
+    return tuple(found)
 
 
 def mask_never_arrives() -> Numbers:
@@ -126,12 +118,6 @@ def unbiased_deviation() -> Numbers:
     return float(plain_norm(ModelConfig(vocab_size=0))(normal(1, 512)).std()), math.sqrt(512 / 511)
 
 
-def layers_of_bert() -> Numbers:
-    """Compare the shapes of both."""
-    configs = (PRESETS[name].config for name in ("tutorial-d", "bert-base"))
-    return tuple(number for each in configs for number in (each.n_layers, each.d_model, each.n_heads))
-
-
 def permuted_tokens() -> Numbers:
     """Put the tokens into another order, and compare outputs in place and token by token."""
     encoder, x, order = small_encoder(), normal(1, 6, 16), torch.tensor([3, 0, 5, 1, 4, 2])
@@ -146,12 +132,6 @@ def scalar_norm() -> Numbers:
     return largest_difference(scalar, layer), math.sqrt(7 / 8)
 
 
-def exponent_before_scaling() -> Numbers:
-    """Take the exponential of the columns' numbers first, and scale afterwards."""
-    columns = torch.arange(0, 512, 2.0)
-    return int(columns.exp().isinf().sum()), columns.numel()
-
-
 def queries_masked_for_keys() -> Numbers:
     """Mask a target's padding by rows, with padding in second place, and by columns."""
     real = torch.tensor([True, False, True, True])
@@ -162,76 +142,65 @@ def queries_masked_for_keys() -> Numbers:
     return shown, int(by_rows[real][:, 1].sum()), int(by_columns[real][:, 1].sum())
 
 
-# --- what fails
+# --- what they teach and get wrong
 
 
-def raised(attempt: Callable[[], object]) -> Numbers:
-    """Return what an attempt raises, in Python's words."""
-    try:
-        attempt()
-    except (AttributeError, IndexError, RuntimeError, TypeError) as error:
-        return (f"{type(error).__name__}, `{str(error).splitlines()[0]}`",)
-    raise AssertionError("the attempt was expected to fail")
+@dataclass(frozen=True)
+class Topic:
+    """Something that a tutorial teaches, and the page that shows it."""
+
+    text: str
+    page: str
+    target: str | None = None
+    """Key of the container that the page scrolls to."""
+    settings: Mapping[str, bool | int | str] = field(default_factory=dict)
+    """Values of the link's parameters beside the tutorial's preset."""
 
 
-def odd_width() -> Numbers:
-    """Fill every second column of a table with an odd number of columns."""
-    table, angles = torch.zeros(4, 5), torch.zeros(4, 3)
-    return raised(lambda: table[:, 1::2].copy_(angles.cos()))
+@dataclass(frozen=True)
+class Flaw:
+    """Something that a tutorial gets wrong."""
+
+    where: str
+    printed: str
+    """What the tutorial says there."""
+    happens: str = ""
+    """What comes of it."""
+    demonstration: Callable[[], Numbers] | None = None
+    """Return numbers that show it; None if there is nothing to compute."""
+    evidence: str = "{0}"
+    """The sentence with these numbers."""
+    keys: Sequence[str] = ()
+    """The same mistakes in the registry."""
+
+    def demonstrate(self) -> str:
+        """Return the sentence of evidence, computed; empty without a demonstration."""
+        return "" if self.demonstration is None else self.evidence.format(*self.demonstration())
 
 
-def longer_than_the_table() -> Numbers:
-    """Add six tokens to a table of five positions."""
-    return raised(lambda: normal(1, 6, 16) + sinusoids(5, 16)[:6])
+@dataclass(frozen=True)
+class Tutorial:
+    """One of the five; its architecture is the preset of its letter."""
+
+    what: str
+    topics: tuple[Topic, ...]
+    flaws: tuple[Flaw, ...]
 
 
-def called_a_number() -> Numbers:
-    """Call the dimension where the table was meant."""
-    d_model: Any = 512
-    return raised(lambda: d_model(torch.tensor([1, 2])))
+_DEMONSTRATIONS: Mapping[str | None, Callable[[], Numbers]] = {
+    each.__name__: each
+    for each in (
+        doubled_exponent, dropout_left_on, leaking_merge, mask_never_arrives, no_dropout_on_weights, permuted_tokens,
+        post_norm_called_pre, pre_norm_called_post, queries_masked_for_keys, scalar_norm, unbiased_deviation,
+        unrelated_tensors,
+    )
+}  # fmt: skip
 
 
-def swapped_arguments() -> Numbers:
-    """Build a table of 10,000 words and 512 features with its two sizes swapped."""
-    table = nn.Embedding(512, 10_000, device="meta")
-    return str(tuple(table.weight.shape)), *raised(lambda: F.embedding(torch.tensor([700]), torch.zeros(512, 1)))
+def _read(what: str, topics: Sequence[Mapping[str, Any]], mistakes: Sequence[Mapping[str, Any]]) -> Tutorial:
+    flaws = (Flaw(**{**each, "demonstration": _DEMONSTRATIONS.get(each.get("demonstration"))}) for each in mistakes)
+    return Tutorial(what, tuple(Topic(**topic) for topic in topics), tuple(flaws))
 
 
-def another_name() -> Numbers:
-    """Read a table by a name that it does not have."""
-    module = nn.Module()
-    module.register_buffer("positional_encoding", torch.zeros(4, 8))
-    return raised(lambda: module.pe)
-
-
-def called_a_flag() -> Numbers:
-    """Call a tensor's flag as if it were a method."""
-    table: Any = torch.zeros(4, 8)
-    return raised(lambda: table.requires_grad(False))
-
-
-def logarithm_of_a_float() -> Numbers:
-    """Ask torch, not math, for the logarithm of 10000."""
-    number: Any = 10000.0
-    return raised(lambda: torch.log(number))
-
-
-def without_superclass() -> Numbers:
-    """Build and call a module whose constructor leaves out its superclass's, and takes the width for eps."""
-
-    class Norm(nn.Module):
-        def __init__(self, eps: float) -> None:
-            self.eps = eps
-
-        def forward(self, x: Tensor) -> nn.LayerNorm:
-            return nn.LayerNorm(x.shape[-1], self.eps)
-
-    norm = Norm(16)
-    return raised(lambda: norm(normal(1, 6, 16)))
-
-
-def built_instead_of_applied() -> Numbers:
-    """Hand a ReLU built from the input to the dropout that follows."""
-    x = normal(1, 6, 16)
-    activation: Any = nn.ReLU
-    return raised(lambda: F.dropout(activation(x)))
+TUTORIALS: Mapping[str, Tutorial] = {letter: _read(**texts) for letter, texts in load_data(__file__).items()}
+"""By letter."""

@@ -8,7 +8,7 @@ from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.link.opening import LinkedView
 from playground.views.attention import attention_scene, show_attention
-from playground.views.bug_lab import linked_lab, show_bug_lab
+from playground.views.bug_lab import lab_scene, show_bug_lab
 from playground.views.compare import show_compare
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.views.gradient_flow import gradient_scene, show_gradient_flow
@@ -20,7 +20,7 @@ from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
 from playground.views.similarity import sentences_scene, show_similarity
 from playground.views.steps import show_steps, walk_scene
-from playground.views.tutorials import linked_tutorials, show_tutorials
+from playground.views.tutorials import show_tutorials, tutorials_scene
 from playground.views.what_if import show_what_if, what_if_scene
 
 S = TypeVar("S")
@@ -48,7 +48,7 @@ VIEWS: Mapping[str, View] = {
     "encoder-decoder": View(show_encoder_decoder, pair_scene),
     "parts": View(show_parts, parts_scene),
     "gradient-flow": View(show_gradient_flow, gradient_scene),
-    "bug-lab": View(show_bug_lab, linked_lab),
-    "tutorials": View(show_tutorials, linked_tutorials),
+    "bug-lab": View(show_bug_lab, lab_scene),
+    "tutorials": View(show_tutorials, tutorials_scene),
 }
 """By the pages' paths, in the order of the menu."""

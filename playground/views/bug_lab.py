@@ -6,99 +6,83 @@ from operator import attrgetter
 from typing import Any
 
 from playground.analysis.comparison import name_point
-from playground.charts import colour_scales
 from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
+from playground.charts.colour_scales import describe_around_zero
 from playground.charts.head_map import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
 from playground.link.opening import LinkedView
-from playground.mistakes.bug_lab import DECOYS, MAX_SEED, Lab, open_lab
-from playground.mistakes.lab_tests import EFFORTS, Attempt, Finding, LabTest, offered_tests, simplest_tests
+from playground.mistakes.bug_lab import (
+    DECOYS,
+    EFFORTS,
+    MAX_SEED,
+    Attempt,
+    Case,
+    LabTest,
+    offered_tests,
+    open_case,
+)
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
-from playground.views.mistakes import show_mistake
+from playground.views.diagnosis import show_mistake
+from playground.words import say
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"
 """Keys of the groups with what tests have shown, and with why a suspect is innocent."""
 
 
-def read_attempt(values: Mapping[str, Any]) -> Scene[Attempt]:
-    """Return what a link's values say: the case, and what was tested and accused."""
-    lab = open_lab(values["lab_seed"], values["lab_level"])
-    return Scene(Attempt(lab, tuple(values["lab_tests"]), tuple(values["lab_accused"])))
-
-
-def linked_lab(view: LinkedView) -> Scene[Attempt]:
-    """Return what a link's page looks at."""
-    return read_attempt(view.values)
+def lab_scene(view: LinkedView) -> Scene[Attempt]:
+    """Return what a link says: the case, and what was tested and accused."""
+    case = open_case(view.values["lab_seed"], view.values["lab_level"])
+    return Scene(Attempt(case, tuple(view.values["lab_tests"]), tuple(view.values["lab_accused"])))
 
 
 def show_bug_lab(scene: Scene[Attempt], _: Options) -> Iterator[Item]:
     """Yield the case, its tests beside what they have shown and the suspects, and at the end what it was."""
-    attempt = scene.now
-    lab = attempt.lab
+    attempt, case = scene.now, scene.now.case
     yield Paragraph(answer_how_far(attempt), "answer")
-    ways_on = Group("lab_case", (Control("lab_level", "Level"), *_show_ways_on(attempt)), is_row=True)
-    case = Paragraph(
-        f"**Case {lab.case.seed}.** A small encoder with random weights reads *{' '.join(lab.tokens)}*. "
-        f"Mask: {_MASKS[lab.case.mask]}."
-    )
-    parts = Panel("", "What the encoder should be", (Paragraph(_describe_parts(lab)),))
+    ways_on = Group("lab_case", (Control("lab_level", say("bug_lab", "level")), *_show_ways_on(attempt)), is_row=True)
+    setting = Paragraph(say("bug_lab", "case", seed=f"{case.seed}", words=" ".join(case.tokens), mask=case.mask))
+    fields = {"activation": ACTIVATION_NAMES[case.config.activation], "placement": case.config.norm_placement}
+    parts = Panel("", say("bug_lab", "should"), (Paragraph(say("bug_lab", "should.parts", **fields)),))
     evidence = tuple(_show_evidence(attempt))
     if attempt.is_solved:
         yield ways_on
-        for key in lab.case.mistakes:
-            yield from show_mistake(MISTAKES[key], lab.case.config)
-        yield from (Paragraph(f"**Looks wrong, and is right:** {explain_innocence(lab, key)}") for key in _decoys(lab))
-        yield case
+        for key in case.mistakes:
+            yield from show_mistake(MISTAKES[key], case.config)
+        decoys = (key for key in case.suspects if key in DECOYS)
+        yield from (Paragraph(say("bug_lab", "looks-wrong", why=explain_innocence(case, key))) for key in decoys)
+        yield setting
         yield parts
         yield Group(EVIDENCE, evidence)
     else:
-        yield case
+        yield setting
         tests = (*_show_tests(attempt), parts)
         yield Columns((tests, (Group(EVIDENCE, (*evidence, *_show_suspects(attempt))),)), (2, 3))
         yield ways_on
 
 
-_MASKS = {
-    "none": "none, every token looks at every token",
-    "padding": "padding, the last two tokens should not be looked at",
-    "causal": "causal, no token should look at a later one",
-}
-
-
-def _decoys(lab: Lab) -> list[str]:
-    return [key for key in lab.case.suspects if key in DECOYS]
-
-
 def name_suspect(key: str) -> str:
     """Return the title of a mistake or a decoy."""
-    return (DECOYS[key] if key in DECOYS else MISTAKES[key]).title
+    return DECOYS[key]["title"] if key in DECOYS else MISTAKES[key].title
 
 
 def answer_how_far(attempt: Attempt) -> str:
     """Return how many mistakes there are, or which ones they were."""
-    mistakes = attempt.lab.case.mistakes
-    if attempt.is_solved:
-        best = join_words([f"“{test.title}”" for test in dict.fromkeys(simplest_tests(attempt.lab))])
-        return f"Found: {join_words([f'**{name_suspect(key)}**' for key in mistakes])}. Simplest test: {best}."
-    found = f", found: {len(attempt.found)}" if attempt.found else ""
-    return (
-        f"This encoder runs, but somebody got it wrong. Mistakes in it: **{len(mistakes)}**{found}. "
-        "Test it, then press the suspect that explains what you see."
-    )
+    mistakes = attempt.case.mistakes
+    if not attempt.is_solved:
+        return say("bug_lab", "answer", mistakes=len(mistakes), found=len(attempt.found))
+    return say("bug_lab", "solved", mistakes=join_words([f"**{name_suspect(key)}**" for key in mistakes]))
 
 
-def _describe_parts(lab: Lab) -> str:
-    config = lab.case.config
-    parts = (
-        "2 layers of 4 heads; both are counted from 0",
-        "token vectors of 16 numbers (d_model), 4 of them for each head (d_head)",
-        f"feed-forward networks of 32 numbers (d_ff), with {ACTIVATION_NAMES[config.activation]}",
-        f"{config.norm_placement}-norm around attention and the feed-forward network",
-        "sinusoidal positions, added to token vectors that are multiplied by √d_model",
-    )
-    return "\n".join(f"- {part}." for part in parts)
+def explain_innocence(case: Case, key: str) -> str:
+    """Return why a suspect is none, by numbers of this case if it is a mistake of others."""
+    if key in DECOYS:
+        return f"{DECOYS[key]['title']}. {DECOYS[key]['why']}"
+    name, n_others, n = case.find_alibi(key) or ("", 0, 0)
+    layer, _, point = name_point(name).partition(", ")
+    tensor = f"{point} of {layer}" if point else layer
+    return say("bug_lab", "alibi", title=MISTAKES[key].title, others=n_others, all=n, tensor=tensor)
 
 
 # --- what is pressed
@@ -112,12 +96,12 @@ def _button(label: str, key: str, values: Mapping[str, Any], scroll: str, **opti
 
 def _show_tests(attempt: Attempt) -> Iterator[Item]:
     """Yield a button for each test: the simple ones in sight, the others folded."""
-    efforts = {effort: tuple(tests) for effort, tests in groupby(offered_tests(attempt.lab.case), attrgetter("effort"))}
-    buttons = {effort: [_offer_test(attempt, test) for test in tests] for effort, tests in efforts.items()}
-    yield Paragraph("**Tests.** Each shows one finding.")
-    yield Group("lab_tests_offered", tuple(buttons.pop(1)), gap="xsmall")
+    efforts = groupby(offered_tests(attempt.case), attrgetter("effort"))
+    buttons = {effort: tuple(_offer_test(attempt, test) for test in tests) for effort, tests in efforts}
+    yield Paragraph(say("bug_lab", "tests"))
+    yield Group("lab_tests_offered", buttons.pop(1), gap="xsmall")
     more = [Group("", (Paragraph(EFFORTS[effort]), *each), gap="xsmall") for effort, each in buttons.items()]
-    yield Panel("", "More tests", tuple(more))
+    yield Panel("", say("bug_lab", "more-tests"), tuple(more))
 
 
 def _offer_test(attempt: Attempt, test: LabTest) -> Widget:
@@ -128,40 +112,29 @@ def _offer_test(attempt: Attempt, test: LabTest) -> Widget:
 
 def _show_suspects(attempt: Attempt) -> Iterator[Item]:
     """Yield a button for each suspect with its meaning, after why those are innocent that were accused."""
-    yield Paragraph("**Suspects.** Some sound like mistakes but are correct choices.")
+    yield Paragraph(say("bug_lab", "suspects"))
     if attempt.wrong:
-        told = [Paragraph(f"**Not:** {explain_innocence(attempt.lab, key)}") for key in reversed(attempt.wrong)]
-        yield Group(VERDICT, tuple(told), is_card=True)
-    cards = [_show_suspect(attempt, key) for key in attempt.lab.case.suspects]
-    yield from (
-        Columns(tuple((each,) for each in cards[first : first + 2]), gap="small") for first in range(0, len(cards), 2)
-    )
+        reasons = [explain_innocence(attempt.case, key) for key in reversed(attempt.wrong)]
+        yield Group(VERDICT, tuple(Paragraph(say("bug_lab", "not", why=why)) for why in reasons), is_card=True)
+    cards = [(_show_suspect(attempt, key),) for key in attempt.case.suspects]
+    yield from (Columns(tuple(cards[first : first + 2]), gap="small") for first in range(0, len(cards), 2))
 
 
 def _show_suspect(attempt: Attempt, key: str) -> Group:
-    suspect = DECOYS[key] if key in DECOYS else MISTAKES[key]
-    values, scroll = {"lab_accused": (*attempt.accused, key)}, "answer" if key in attempt.lab.case.mistakes else VERDICT
-    button = _button(upper_first(suspect.title), f"accuse_{key}", values, scroll, disabled=key in attempt.accused)
-    return Group("", (button, Paragraph(suspect.meaning, "caption")), gap="xsmall")
-
-
-def explain_innocence(lab: Lab, key: str) -> str:
-    """Return why a suspect is none, by numbers of this case where it is a mistake of others."""
-    if key in DECOYS:
-        return f"{DECOYS[key].title}. {DECOYS[key].why}"
-    name, n_others, n = lab.find_alibi(key) or ("", 0, 0)
-    layer, _, point = name_point(name).partition(", ")
-    tensor = f"{point} of {layer}" if point else layer
-    return f"{MISTAKES[key].title}. It would change **{n_others}** of {n} numbers of {tensor}."
+    meaning = DECOYS[key]["meaning"] if key in DECOYS else MISTAKES[key].meaning
+    values, scroll = {"lab_accused": (*attempt.accused, key)}, "answer" if key in attempt.case.mistakes else VERDICT
+    label, is_done = upper_first(name_suspect(key)), key in attempt.accused
+    button = _button(label, f"accuse_{key}", values, scroll, disabled=is_done)
+    return Group("", (button, Paragraph(meaning, "caption")), gap="xsmall")
 
 
 def _show_ways_on(attempt: Attempt) -> Iterator[Item]:
-    seed, fresh = attempt.lab.case.seed, {"lab_tests": (), "lab_accused": ()}
+    fresh = {"lab_tests": (), "lab_accused": ()}
+    following = {"lab_seed": (attempt.case.seed + 1) % (MAX_SEED + 1), **fresh}
     kind = "primary" if attempt.is_solved else "tertiary"
-    following = {"lab_seed": (seed + 1) % (MAX_SEED + 1), **fresh}
-    yield _button("Next case", "next", following, "answer", type=kind, width="content")
+    yield _button(say("bug_lab", "next"), "next", following, "answer", type=kind, width="content")
     if attempt.tests or attempt.accused:
-        yield _button("Start this case again", "again", fresh, "answer", type="tertiary", width="content")
+        yield _button(say("bug_lab", "again"), "again", fresh, "answer", type="tertiary", width="content")
 
 
 # --- what tests have shown
@@ -171,32 +144,29 @@ def _show_evidence(attempt: Attempt) -> Iterator[Item]:
     """Yield what every test has shown, the newest first; the others are folded."""
     taken = list(enumerate(attempt.taken, start=1))
     for number, test in reversed(taken):
-        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, test.run(attempt.lab)))
+        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, attempt.case))
         if number == len(taken):
             yield Group(f"lab_finding_{number}", (Paragraph(title), *items), is_card=True)
         else:
             yield Panel("", title, items)
 
 
-def _show_finding(test: LabTest, found: Finding) -> Iterator[Item]:
-    yield Paragraph(found.sentence)
-    key = f"lab_{test.key.replace('-', '_')}"
-    if test.draws:
-        both = {"this encoder": found.theirs, "a right one": found.right}
-        maps = both if "both" in test.draws else {"this encoder": found.theirs}
-        of_tokens = "tokens" in test.draws
-        columns: Axis[Attempt] = Axis("key", _name_tokens) if of_tokens else Axis("number")
-        for place, (title, values) in enumerate(maps.items()):
-            yield tensor_map(
-                values,
-                list(maps.values()),
-                key=f"{key}_{place}",
-                alt=f"{test.title}, {title}, as colours.",
-                caption=f"**{upper_first(title)}.** {colour_scales.describe_around_zero(list(maps.values()))}",
-                rows=Axis("query" if of_tokens else "token", _name_tokens),
-                columns=columns,
-            )
-
-
-def _name_tokens(attempt: Attempt) -> list[str]:
-    return [f"{token} ({place})" for place, token in enumerate(attempt.lab.tokens)]
+def _show_finding(test: LabTest, case: Case) -> Iterator[Item]:
+    yield Paragraph(test.write_finding(case))
+    of_tokens, maps = "tokens" in test.draws, {"theirs": case} if test.draws else {}
+    if "both" in test.draws:
+        maps["right"] = case.right
+    values = {whose: test.measure(each) for whose, each in maps.items()}
+    shared = list(values.values())
+    names = [f"{token} ({place})" for place, token in enumerate(case.tokens)]
+    for place, whose in enumerate(values):
+        title, colours = say("bug_lab", "map", whose=whose), describe_around_zero(shared)
+        yield tensor_map(
+            values[whose],
+            shared,
+            key=f"lab_{test.key.replace('-', '_')}_{place}",
+            alt=say("bug_lab", "map.alt", test=test.title, whose=whose),
+            caption=say("bug_lab", "map.caption", title=title, colours=colours),
+            rows=Axis("query" if of_tokens else "token", lambda _: names),
+            columns=Axis("key", lambda _: names) if of_tokens else Axis("number"),
+        )

@@ -1,7 +1,8 @@
 """Two settings side by side: where their runs part, one head of both, how long the vectors are, what models cost."""
 
+import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from itertools import zip_longest
 from typing import Any
@@ -9,25 +10,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from playground.accounting import Count
-from playground.accounting.readable import ModelCosts, describe_costs, sentence_costs
-from playground.analysis import streams
+from playground.accounting.readable import describe_costs, sentence_costs
 from playground.analysis.changes import compare_vectors
 from playground.analysis.comparison import PointDifference, compare_points, find_parting, have_same_tokens, moved_weight
 from playground.analysis.sentences import sentence_vector
-from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Bars, Columns, Group, Heatmap, Item, Options, Paragraph, Picture, fill_panel
-from playground.charts.figure import Array, Figure
+from playground.charts.chart import Axis, Bars, Columns, Group, Heatmap, Item, Options, Paragraph, fill_panel
+from playground.charts.figure import Array
 from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
 from playground.charts.markdown import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
-from playground.text.wording import upper_first, write_share
-from playground.views.norms import lengths_by_depth
-from playground.views.parameters import COMPONENTS, component_bars, sum_by_component
+from playground.text.wording import upper_first
+from playground.views.norms import compare_ends, lengths_by_depth
 from playground.words import say
 
 _BLOCK_END = re.compile(r"embed\.out|layers\.\d+\.out|final")
@@ -35,7 +32,7 @@ _BLOCK_END = re.compile(r"embed\.out|layers\.\d+\.out|final")
 
 
 def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """The page: where the two runs part, and how far apart they are; panels: one head, lengths, costs."""
+    """The page: where the two runs part, how far apart they are, and what they cost; panels: one head, lengths."""
     if scene.pinned is None:
         yield Paragraph(say("compare", "alone"), "answer")
         return
@@ -51,8 +48,8 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
     yield fill_panel(options, "compare_head", title, lambda: compare_heads(scene), icon)
     title, icon = say("compare", "lengths"), ":material/show_chart:"
     yield fill_panel(options, "compare_lengths", title, lambda: compare_lengths(scene), icon)
-    title, icon = say("compare", "costs"), ":material/payments:"
-    yield fill_panel(options, "compare_costs", title, lambda: compare_costs(scene), icon)
+    costs = (sentence_costs(run.config, len(run.tokens)) for run in scene.both)
+    yield Paragraph(escape_markdown(describe_costs(*costs)))
 
 
 def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, dict[str, Any]]:
@@ -91,41 +88,30 @@ def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDiffere
     return shown if shown and shown[0].name == "embed.out" else []
 
 
-def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[PointDifference]) -> Picture[Run]:
+def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[PointDifference]) -> Bars[Run]:
     """How far two runs are apart, a bar a layer; the table has every point."""
-    shares = np.array([each.share if each.is_apart else 0 for each in shown])
     ends = {"embed.out": "embeddings", "final": "output"}
-    names = [ends.get(each.name) or f"layer {each.name.split('.')[1]}" for each in shown]
+    shares = {
+        ends.get(each.name) or f"layer {each.name.split('.')[1]}": each.share
+        if each.is_apart and math.isfinite(each.share)
+        else 0.0
+        for each in shown
+    }
     columns = {"name": "point", "largest": "largest difference", "size": "largest number", "share": "share of length"}
-    return Picture[Run](
+    return Bars[Run](
         key="compare_points",
         alt=say("compare", "points.alt"),
         caption=say("compare", "points.caption"),
-        figure=lambda _: draw_shares(shares, names),
+        bars=lambda _: {"difference": shares},
+        labels=Axis("after"),
+        value={"title": "difference, % of length", "tickformat": ".3~p", "rangemode": "tozero"},
+        colours={"difference": palette.ATTENTION},
+        number=".3p",
+        horizontal=False,
+        height=300,
         table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(columns=columns),
         compares=False,
     )
-
-
-def draw_shares(shares: Array, names: Sequence[str]) -> Figure:
-    """Differences of two runs as shares of a vector's length, a bar a layer; what is 0, NaN or infinite has none."""
-    is_drawn = np.isfinite(shares) & (shares > 0)
-    bars = {
-        "type": "bar",
-        "x": list(names),
-        "y": np.where(is_drawn, shares, np.nan),
-        "marker": {"color": palette.ATTENTION},
-        "text": [write_share(share) if drawn else "" for share, drawn in zip(shares.tolist(), is_drawn, strict=True)],
-        "textposition": "outside",
-        "cliponaxis": False,
-        "hovertemplate": "%{x}: %{y:.3p} of its length<extra></extra>",
-    }
-    top = 1.15 * float(np.max(shares, where=is_drawn, initial=0)) or 1
-    layout = {
-        "xaxis": {"title": "after", "type": "category", "tickangle": -figures.SLANT},
-        "yaxis": {"title": "difference, % of length", "tickformat": ".3~p", "range": [0, top]},
-    }
-    return figures.style([bars], layout, height=300)
 
 
 def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
@@ -180,12 +166,6 @@ def _pattern(run: Run, focus: Focus) -> Array:
 
 def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
     focus, name = scene.focus, escape_markdown(upper_first(scene.now_name))
-
-    def name_nearest(run: Run) -> str:
-        nearest = focus.within(run.config)
-        named = say("compare", "head.place", layer=nearest.layer, head=nearest.head)
-        return f"{named}{note_nearest(focus, nearest)}"
-
     return head_map(
         key="head_now",
         beside_key="head",
@@ -196,7 +176,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         window=lambda run: run.config.window_of(focus.within(run.config).layer),
         caption=say("compare", "head.caption", name=name, layer=focus.layer, head=focus.head),
         alt=say("compare", "head.alt"),
-        nearest=name_nearest,
+        nearest=lambda run: note_nearest(focus, focus.within(run.config)),
         click=CLICK_CELL,
         saved_as=f"head_now_layer{focus.layer}_head{focus.head}",
     )
@@ -204,35 +184,6 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
 
 def compare_lengths(scene: Scene[Run]) -> Iterator[Item]:
     """How long the vectors of both runs are by depth."""
-    before, after = (float(np.median(streams.lengths(run)["residual"][-1])) for run in scene.both)
-    names = {"pinned": escape_markdown(scene.pinned_name), "now": escape_markdown(scene.now_name)}
-    yield Paragraph(say("norms", "pinned", before=before, after=after, **names))
-    caption = say("compare", "lengths.caption", now=names["now"])
+    yield from compare_ends(scene)
+    caption = say("compare", "lengths.caption", now=escape_markdown(scene.now_name))
     yield replace(lengths_by_depth(scene), key="compare_norms", caption=caption, reading=lambda _: "", click="")
-
-
-def compare_costs(scene: Scene[Run]) -> Iterator[Item]:
-    """Parameters and the work for the sentence, of both models."""
-    yield Paragraph(escape_markdown(describe_costs(*map(_costs, scene.both))))
-    parameters = _cost_bars(scene, "parameters", lambda run: _costs(run).parameters)
-    flops = _cost_bars(scene, "FLOPs", lambda run: _costs(run).flops)
-    yield Columns(((parameters,), (flops,)))
-
-
-def _costs(run: Run) -> ModelCosts:
-    return sentence_costs(run.config, len(run.tokens))
-
-
-def _cost_bars(scene: Scene[Run], unit: str, count: Callable[[Run], Count]) -> Bars[Run]:
-    sides = [sum_by_component(count(run)) for run in scene.both]
-    names = [name for name in COMPONENTS if any(name in side for side in sides)]
-
-    def table(run: Run) -> pd.DataFrame:
-        sums = sum_by_component(count(run))
-        counts = {name: sums.get(name, 0) for name in names} | {"all": count(run).total}
-        return pd.Series(counts, name="now").rename_axis("component").to_frame()
-
-    now = escape_markdown(scene.now_name)
-    caption = say("compare", "costs.caption", unit=upper_first(unit), now=now)
-    alt = say("compare", "costs.alt", unit=upper_first(unit))
-    return component_bars(f"compare_{unit.lower()}", count, unit, caption=caption, alt=alt, table=table)

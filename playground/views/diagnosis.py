@@ -7,15 +7,16 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.comparison import name_point
-from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
+from playground.charts.chart import Axis, Code, Columns, Item, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
 from playground.charts.head_map import tensor_map
 from playground.charts.names import token_names
+from playground.config import ModelConfig
 from playground.diagnosis import Diagnosis
-from playground.mistakes.registry import MISTAKES
-from playground.text.wording import join_words
-from playground.views.mistakes import show_mistake
+from playground.mistakes.registry import MISTAKES, Mistake
+from playground.text.wording import join_words, upper_first
+from playground.words import say
 
 _MOST_CELLS = 64
 """Rows and columns of a map."""
@@ -46,6 +47,15 @@ def diagnosed(found: Diagnosis, ours: Mapping[str, Array], tokens: Sequence[str]
     return Diagnosed(found, theirs, ours[found.first], tokens, before[last_right + 1 :])
 
 
+def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
+    """Yield a mistake of the registry: what it means, its lines in such an encoder, and how it is noticed."""
+    wrong, right = mistake.write_lines(config)
+    yield Paragraph(say("diagnosis", "mistake", title=upper_first(mistake.title), meaning=mistake.meaning))
+    yield Code(f"# wrong\n{wrong}\n\n# right\n{right}", wraps=True)
+    notes = {"symptom": mistake.symptom, "test": mistake.test, "source": mistake.source}
+    yield Paragraph(say("diagnosis", "mistake.notes", **notes))
+
+
 def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
     """Yield what explains the tensors, the first of them that differs, and the alternatives."""
     found = seen.found
@@ -54,9 +64,8 @@ def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
         return
     for key in found.mistakes:
         yield from show_mistake(MISTAKES[key], found.config)
-    yield Paragraph("Where the numbers first differ", "header")
-    told = [*found.describe_differences(), *found.describe_alternatives()]
-    yield Paragraph("\n".join(f"- {sentence}" for sentence in told))
+    yield Paragraph(say("diagnosis", "where"), "header")
+    yield Paragraph("\n".join(f"- {each}" for each in found.describe_details()))
     yield from _show_maps(seen)
     yield Table[Diagnosed](
         key="diagnosis_differences",
@@ -64,30 +73,30 @@ def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
         formats={"largest difference": "%.3g", "given": "%.6g", "the model's": "%.6g"},
         shows_index=False,
         is_folded=True,
-        title="Every tensor that differs",
+        title=say("diagnosis", "table"),
     )
 
 
 def answer_what_is_wrong(seen: Diagnosed) -> str:
     """Return the verdict, how many tensors differ, and if nothing explains it what to bring next."""
     found = seen.found
-    counts = f"**{len(found.differences)}** of {found.n_compared} tensors differ from the model's"
+    numbers = {"differ": len(found.differences), "compared": found.n_compared}
     if found.first is None:
-        return f"No mistake shows: {counts}."
-    told = f"{counts}, first `{found.first}` ({name_point(found.first)})."
+        return say("diagnosis", "answer-right", **numbers)
+    place = {"first": found.first, "point": name_point(found.first)}
     if found.mistakes:
-        return f"Found: {join_words([f'**{MISTAKES[key].title}**' for key in found.mistakes])}. {told}"
+        mistakes = join_words([f"**{MISTAKES[key].title}**" for key in found.mistakes])
+        return say("diagnosis", "answer-found", mistakes=mistakes, **numbers, **place)
     if found.is_noise:
-        return f"No mistake, only noise, such as lower precision. {told}"
+        return say("diagnosis", "answer-noise", **numbers, **place)
+    told = say("diagnosis", "answer-unknown", **numbers, **place)
     named = [f"`{name}`" for name in seen.missing[:: -(-len(seen.missing) // _MOST_NAMED) or 1]]
-    more = f" Bring what was computed before it too: {join_words(named)}." if named else ""
-    return f"No known mistake explains it, alone or in a pair. {told}{more}"
+    return f"{told} {say('diagnosis', 'missing', names=join_words(named))}" if named else told
 
 
 def _list_differences(found: Diagnosis) -> pd.DataFrame:
     names = {"name": "tensor", "off": "largest difference", "where": "at", "theirs": "given", "ours": "the model's"}
-    rows = [{title: getattr(each, name) for name, title in names.items()} for each in found.differences]
-    return pd.DataFrame(rows)
+    return pd.DataFrame([{names[name]: getattr(each, name) for name in names} for each in found.differences])
 
 
 def _show_maps(seen: Diagnosed) -> Iterator[Item]:
@@ -103,25 +112,23 @@ def _show_maps(seen: Diagnosed) -> Iterator[Item]:
     across: Axis[Diagnosed] = Axis("number", first=columns.start)
     if first.name.endswith(("scores", "pattern")):
         across = Axis("key", lambda _: names[columns])
-    maps = (
-        ("yours", "Given", theirs, [theirs, ours]),
-        ("ours", "The model's", ours, [theirs, ours]),
-        ("difference", "Difference", apart, [apart]),
-    )
-    charts = (
-        tensor_map(
+    both = [theirs, ours]
+    maps = {"yours": (theirs, both), "ours": (ours, both), "difference": (apart, [apart])}
+    charts = []
+    for key, (values, shared) in maps.items():
+        title, colours = say("diagnosis", "map", title=key), describe_around_zero(shared)
+        chart = tensor_map(
             values,
             shared,
             key=f"diagnosis_{key}",
-            alt=f"{first.name}, {title}, as colours.",
-            caption=f"**{title}.** {describe_around_zero(shared)}",
+            alt=say("diagnosis", "map.alt", tensor=first.name, title=title),
+            caption=say("diagnosis", "map.caption", title=title, colours=colours),
             rows=Axis("token", lambda _: names[rows]),
             columns=across,
             height=360,
         )
-        for key, title, values, shared in maps
-    )
-    yield Columns(tuple((chart,) for chart in charts))
+        charts.append((chart,))
+    yield Columns(tuple(charts))
 
 
 def _choose_window(place: int, n: int) -> slice:

@@ -1,50 +1,55 @@
-"""What norms and residual connections do to a gradient on its way back: two encoders, the chain rule, depth, loss."""
+"""What norms and residual connections do to a gradient on its way back, and to what an encoder learns: two encoders."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from playground.analysis.gradient_variants import (
     BY_NAME,
+    VARIANTS,
     Variant,
     common_config,
     draw_vocabulary,
+    variant_config,
     with_variant,
 )
 from playground.analysis.gradients import Flow, Norms, backward
 from playground.charts import figure as figures
-from playground.charts import palette
+from playground.charts import over_steps, palette
 from playground.charts.chart import (
     Axis,
     Columns,
     Control,
     Curves,
     Formula,
+    Group,
     Item,
+    Menu,
     Options,
-    Panel,
     Paragraph,
+    Picture,
     Table,
+    fill_panel,
 )
-from playground.charts.figure import Curve
+from playground.charts.figure import Curve, Figure
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.link.lab import Lab, once, read_text
 from playground.link.opening import LinkedView
 from playground.link.state import RANDOM
-from playground.text import Batch
-from playground.text.wording import upper_first, write_number
+from playground.text.wording import join_words, upper_first, write_number, write_share
+from playground.training.recipe import Recipe, architecture
+from playground.training.tasks import Data
+from playground.training.variants import VariantRun, difference_noise
+from playground.views.variant_curves import WatchedVariants, list_series, run_lines
 from playground.words import say
 
 LONGEST = 64
 """Tokens of a sentence that take part: forwards and backwards costs three times a pass."""
-
-SWEEP_DEPTHS = (1, 2, 4, 8, 16, 32)
-"""Numbers of layers that the depth sweep tries, below the one that the page shows."""
 
 LIMIT = 1_000
 """A gradient that changes by more than this factor from the last layer to the first does not arrive."""
@@ -59,6 +64,10 @@ COLOURS = {
 }
 """Of a line, by norm and residual: on every chart of the page."""
 
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
+N_LAYERS = 8
+"""Of the encoders that are trained: deep enough for a difference, small enough to be waited for."""
+
 
 @dataclass(frozen=True)
 class Encoders:
@@ -68,23 +77,6 @@ class Encoders:
     pair: tuple[Variant, ...]
     """Those that are compared; one if both are the same."""
     n_layers: int
-    scale: float
-    """A factor on the weights of every linear map."""
-
-    @property
-    def config(self) -> ModelConfig:
-        """What they share."""
-        return share_config(self.lab, self.n_layers)
-
-    @property
-    def batch(self) -> Batch:
-        """The tokens of the text, at most `LONGEST` a sentence."""
-        return read_tokens(self.lab)
-
-    @property
-    def n_names(self) -> int:
-        """How many tokens the loss chooses from."""
-        return self.config.vocab_size or self.lab.tokenizer.vocab_size
 
     def flow(self, variant: Variant) -> Flow:
         """Return a variant's backward pass.
@@ -93,89 +85,68 @@ class Encoders:
             TooLargeError: it has too many parameters, or too many layers for these tokens.
             InputError: a tokenizer has no word for the text, or the position table is too short.
         """
-        return run_back(self.lab, variant, (self.n_layers,), self.scale)[0]
-
-    def sweep(self, variant: Variant) -> Mapping[int, Flow]:
-        """Return a variant's backward passes by number of layers; raises as `flow`."""
-        depths = (*(depth for depth in SWEEP_DEPTHS if depth < self.n_layers), self.n_layers)
-        return dict(zip(depths, run_back(self.lab, variant, depths, self.scale), strict=True))
+        return run_back(self.lab, variant, self.n_layers)
 
     def norms(self, part: str) -> dict[str, Norms]:
-        """Return a part's gradient norms by the encoder's name, of those that have it."""
-        flows = {variant.name: self.flow(variant).gradients for variant in self.pair}
-        return {name: gradients[part] for name, gradients in flows.items() if part in gradients}
-
-
-def share_config(lab: Lab, n_layers: int) -> ModelConfig:
-    """Return the architecture that the encoders of a lab share."""
-    return common_config(replace(lab.config, vocab_size=lab.random_table_rows), n_layers)
-
-
-def read_tokens(lab: Lab) -> Batch:
-    """Return the tokens of a lab's text, at most `LONGEST` a sentence."""
-    key = lab.text_key
-    return read_text(lab.source, replace(key, max_tokens=min(key.max_tokens, LONGEST)))
+        """Return a part's gradient norms by the encoder's name."""
+        return {variant.name: self.flow(variant).gradients[part] for variant in self.pair}
 
 
 @once
-def run_back(lab: Lab, variant: Variant, depths: tuple[int, ...], scale: float) -> tuple[Flow, ...]:
-    """Return a variant's backward pass at each number of layers, the largest last; raises as `Encoders.flow`."""
-    config, batch, seed = share_config(lab, depths[-1]), read_tokens(lab), lab["seed"]
+def run_back(lab: Lab, variant: Variant, n_layers: int) -> Flow:
+    """Return a variant's backward pass; raises as `Encoders.flow`."""
+    config = common_config(replace(lab.config, vocab_size=lab.random_table_rows), n_layers)
+    text, seed = lab.text_key, lab["seed"]
+    batch = read_text(lab.source, replace(text, max_tokens=min(text.max_tokens, LONGEST)))
     ids = batch.ids[lab.sentence][batch.mask[lab.sentence]]
     lab.source.check(config, len(ids))
-    encoder = with_variant(lab.source.encoder(RANDOM, config, seed), variant, scale)
+    encoder = with_variant(lab.source.encoder(RANDOM, config, seed), variant)
     vectors, device = draw_vocabulary(lab.tokenizer, config, seed), next(encoder.parameters()).device
     vectors = None if vectors is None else vectors.to(device)
-    back = partial(backward, encoder, ids.to(device), vectors=vectors, causal=lab["causal"])
-    return tuple(back(n_layers=depth) for depth in depths)
+    return backward(encoder, ids.to(device), vectors=vectors, causal=lab["causal"])
 
 
 def gradient_scene(view: LinkedView) -> Scene[Encoders]:
     """Return what a page looks at; nothing is computed before it is asked for."""
     values, lab = view.values, view.lab.without_changes
     pair = tuple(dict.fromkeys(BY_NAME[values[f"gradient_{which}"]] for which in ("first", "second")))
-    return Scene(Encoders(lab, pair, values["gradient_layers"], values["gradient_scale"]))
+    return Scene(Encoders(lab, pair, values["gradient_layers"]))
 
 
 def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
     """The page: the answer for each of two encoders, their gradients by layer, and the mathematics in a panel."""
     encoders, part = scene.now, options["gradient_of"]
+    names = {name: name for name in BY_NAME}
+    first, second = (Menu(f"gradient_{which}", say("gradient_flow", "encoder"), names) for which in ("first", "second"))
+    layers = Control("gradient_layers", say("gradient_flow", "layers"))
+    yield Group("gradient_choices", (Columns(((first,), (second,), (layers,)), gap="medium"),))
     yield Paragraph("  \n".join(describe_way(encoders, variant, part) for variant in encoders.pair), "answer")
     yield gradients_by_layer(encoders, part)
-    yield Paragraph(say("gradient_flow", "terms"), "caption")
-    if cut := encoders.batch.truncated[encoders.lab.sentence]:
-        yield Paragraph(say("gradient_flow", "cut", tokens=LONGEST, cut=cut), "info", ":material/content_cut:")
-    scale = Control("gradient_scale", say("gradient_flow", "scale"), say("gradient_flow", "scale.help"))
-    items: list[Item] = [
-        Columns(((Control("gradient_of", say("gradient_flow", "part")),), (scale,)), shares=(2, 1)),
-        Control("gradient_view", say("gradient_flow", "view")),
-    ]
-    if options["gradient_six"]:
-        items += VIEWS[options["gradient_view"]](scene, options)
-    yield Panel("gradient_six", say("gradient_flow", "closer"), tuple(items), icon=":material/functions:")
+    yield Paragraph(say("gradient_flow", "terms", tokens=LONGEST), "caption")
+    title, of = say("gradient_flow", "closer"), Control("gradient_of", say("gradient_flow", "part"))
+    yield fill_panel(
+        options, "gradient_six", title, lambda: [of, *show_chain(encoders)], ":material/functions:", closed=(of,)
+    )
 
 
 def describe_way(encoders: Encoders, variant: Variant, part: str) -> str:
     """Return what becomes of a part's gradient in an encoder."""
-    case, numbers = find_way(encoders.flow(variant).gradients.get(part))
+    case, ratio = find_way(encoders.flow(variant).gradients[part])
     name = upper_first(variant.name)
-    if case in ("missing", "broken"):
-        return say("gradient_flow", f"way-{case}", name=name)
-    return say("gradient_flow", "way", case=case, name=name, part=part, layer=encoders.n_layers - 1, **numbers)
+    if case == "broken":
+        return say("gradient_flow", "way-broken", name=name)
+    return say("gradient_flow", "way", case=case, name=name, part=part, layer=encoders.n_layers - 1, ratio=ratio)
 
 
-def find_way(norms: Norms | None) -> tuple[str, dict[str, float]]:
-    """How a gradient's length changes from the last layer to the first: it `arrives`, `vanishes` or `explodes`.
+def find_way(norms: Norms) -> tuple[str, float]:
+    """How a gradient's length changes from the last layer to the first, by a factor: `arrives`, `vanishes`, `explodes`.
 
-    `broken` if it is 0 everywhere or leaves 32-bit floats, `missing` if there is no such part.
+    `broken` if it is 0 everywhere or leaves 32-bit floats.
     """
-    if norms is None:
-        return "missing", {}
     if not np.isfinite(norms).all() or not norms[-1]:
-        return "broken", {}
+        return "broken", math.nan
     ratio = float(norms[0] / norms[-1])
-    case = "vanishes" if ratio < 1 / LIMIT else "explodes" if ratio > LIMIT else "arrives"
-    return case, {"ratio": ratio}
+    return "vanishes" if ratio < 1 / LIMIT else "explodes" if ratio > LIMIT else "arrives", ratio
 
 
 def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
@@ -194,21 +165,20 @@ def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
     )
 
 
-def draw_line(name: str, norms: Norms, depths: tuple[int, ...] = ()) -> Curve:
+def draw_line(name: str, norms: Norms) -> Curve:
     """A variant's line, with gaps where a logarithmic axis has no place for a number."""
-    variant, x = BY_NAME[name], np.array(depths or range(len(norms)))
-    shown = np.where(np.isfinite(norms) & (norms > 0), norms, np.nan).astype(np.float32)
-    return Curve(name, x, shown, COLOURS[variant.norm, variant.residual], dash=None if variant.residual else "dash")
+    variant, shown = BY_NAME[name], np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
+    dash = None if variant.residual else "dash"
+    return Curve(name, np.arange(len(norms)), shown, COLOURS[variant.norm, variant.residual], dash=dash)
 
 
-def show_chain(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
+def show_chain(encoders: Encoders) -> Iterator[Item]:
     """The stream's gradient as a product: its formula, and its factors in this run."""
 
     def list_factors(encoders: Encoders) -> pd.DataFrame:
         rows = {}
         for variant in encoders.pair:
-            _, numbers = find_way(encoders.flow(variant).gradients["stream"])
-            ratio = numbers.get("ratio", math.nan)
+            _, ratio = find_way(encoders.flow(variant).gradients["stream"])
             factors = write_number(ratio ** (1 / encoders.n_layers), 4), write_number(ratio)
             rows[f"**{variant.name}**"] = f"${variant.factor}$", *factors
         return pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
@@ -218,51 +188,65 @@ def show_chain(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
         r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}"
     )
     yield Table[Encoders](key="gradient_chain", frame=list_factors, is_markdown=True)
-    yield Paragraph(say("gradient_flow", "chain", layers=scene.now.n_layers), "caption")
+    yield Paragraph(say("gradient_flow", "chain", layers=encoders.n_layers), "caption")
 
 
-def show_sweep(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
-    """The first layer's gradient against the number of layers."""
-    part = options["gradient_of"]
+def pair_recipe(seed: int) -> Recipe:
+    """How both are trained."""
+    return Recipe(
+        task="copy", length=8, n_symbols=8, n_train=4_096, n_validation=256, steps=120, batch_size=32,
+        optimizer="adamw", lr=1e-3, warmup=20, seed=seed,
+    )  # fmt: skip
 
-    def first_norms(encoders: Encoders) -> pd.DataFrame:
-        swept = {variant.name: encoders.sweep(variant) for variant in encoders.pair}
-        columns = {
-            name: {depth: flow.gradients[part][0] for depth, flow in flows.items() if part in flow.gradients}
-            for name, flows in swept.items()
-        }
-        return pd.DataFrame(columns).dropna(axis="columns", how="all").rename_axis("layers")
 
-    def curves(encoders: Encoders) -> list[Curve]:
-        table = first_norms(encoders)
-        return [draw_line(str(name), table[name].to_numpy(), tuple(table.index)) for name in table]
+def pair_trainings(config: ModelConfig, pair: Sequence[Variant], recipe: Recipe, data: Data) -> tuple[VariantRun, ...]:
+    """The trainings of these encoders, which share all else of an architecture of `SIZES`; errors as `architecture`."""
+    shared = replace(architecture(common_config(config, N_LAYERS), recipe, data), dropout=0.0)
+    return tuple(VariantRun(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair)
 
-    yield Curves(
-        key="gradient_by_depth",
-        alt=say("gradient_flow", "by-depth.alt"),
-        caption=say("gradient_flow", "by-depth.caption", part=part, layers=scene.now.n_layers),
-        curves=curves,
-        x=Axis("layers of the encoder"),
-        y=[figures.length_axis("length of the gradient")],
-        height=320,
-        table=first_norms,
+
+def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
+    """What each has learnt, in a sentence once both have ended, and step by step."""
+    state = scene.now.state
+    if state.results and state.n_ended == len(state.runs):
+        yield Paragraph(say("gradient_flow", "outcome", **find_outcome(scene.now)))
+    yield Picture[WatchedVariants](
+        key="gradient_training",
+        alt=say("gradient_flow", "training.alt"),
+        caption=say("gradient_flow", "training.caption", rule=scene.now.data.task.rule),
+        figure=draw_pair,
+        table=lambda pair: pd.DataFrame(
+            {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}
+        ).rename_axis("after step"),
+        grows=scene.now.grows,
     )
 
 
-def show_loss(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
-    """The loss as a formula and in numbers, and what the encoders share."""
-    encoders, config = scene.now, scene.now.config
-    names = encoders.n_names
-    yield Formula(r"\mathcal{L} = -\frac{1}{T} \sum_{t=0}^{T-1} \log\, \operatorname{softmax}(E\, h_t)_{w_{t+1}}")
-    yield Paragraph(say("gradient_flow", "loss", names=names, guess=math.log(names)))
-    losses = pd.DataFrame({"loss": {variant.name: encoders.flow(variant).loss for variant in encoders.pair}})
-    yield Table[Encoders](key="gradient_losses", frame=lambda _: losses.rename_axis("encoder"))
-    yield Paragraph(say("gradient_flow", "shared", norm=config.norm), "caption")
+def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
+    """How much each gets right at the end, beside the simple rule, and which difference can be chance."""
+    shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.state.results}
+    return {
+        "steps": pair.state.runs[0].recipe.steps,
+        "shares": join_words([f"*{name}* **{write_share(share)}**" for name, share in shares.items()]),
+        "rule": pair.data.baseline,
+        "noise": difference_noise(min(shares.values()), pair.state.n_answers),
+    }
 
 
-VIEWS: Mapping[str, Callable[[Scene[Encoders], Options], Iterator[Item]]] = {
-    "chain rule": show_chain,
-    "depth sweep": show_sweep,
-    "loss": show_loss,
-}
-"""By the value of `gradient_view`."""
+def draw_pair(pair: WatchedVariants) -> Figure:
+    """The share of right answers so far, a line each, beside the simple rule's."""
+    steps = pair.state.runs[0].recipe.steps
+    looks = {
+        each.name: {
+            "color": COLOURS[each.norm, each.residual],
+            "width": 2,
+            "dash": "solid" if each.residual else "dash",
+        }
+        for each in VARIANTS
+    }
+    traces = [
+        over_steps.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
+        *run_lines(pair, "validation", "accuracy", looks),
+    ]
+    y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
+    return over_steps.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

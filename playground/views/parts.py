@@ -1,36 +1,45 @@
-"""What each part of an encoder is for: what trained encoders of the small English lose without it.
+"""What each part of an encoder is for: what trained encoders of the small English get right without it.
 
-Legend: R encoders, the base first; C capabilities. The other view of the page, the ladder, is in `parts_ladder`.
+The page has two views: the base with one setting changed, and the ladder from the encoder of 2017 to one of today.
+Legend: R encoders, the base or that of 2017 first; S seeds; C capabilities.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from statistics import fmean
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from playground.charts.chart import Control, Group, Item, Options, Paragraph, Table, Widget
+from playground.accounting import count_flops, count_memory, count_parameters
+from playground.accounting.readable import in_units
+from playground.charts.chart import Axis, Control, Group, Heatmap, Item, Options, Paragraph, Table, Widget, fill_panel
+from playground.charts.colour_scales import Colours
+from playground.charts.figure import Array
 from playground.charts.scene import Scene
-from playground.config import SETTINGS
+from playground.config import SETTINGS, ModelConfig
 from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, shares_of
+from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
+from playground.language.ladder import RUNGS, START, climb, ladder_specs
 from playground.language.network import Spec
+from playground.language.text import LONGEST
+from playground.link.english import values_of
 from playground.link.opening import LinkedView
 from playground.pages import LADDER
-from playground.text.wording import count_noun, join_words, upper_first
-from playground.views.capability_shares import (
-    CHANCE,
-    GUESSING,
-    CapabilityShares,
-    capability_table,
-    read_shares,
-)
-from playground.views.parts_ladder import read_ladder, show_ladder
+from playground.text.wording import count_heads, count_noun, join_words, upper_first, with_minus
 from playground.words import say
+
+GUESSING, CHANCE = 0.6, 0.5
+"""A share up to the first is called no better than guessing, which gets the second: two words are always possible."""
 
 LEAST_CHANGE = 0.05
 """Differences from the base that are smaller are not reported."""
+
+LARGE = ModelConfig(vocab_size=30_522, d_model=768, n_heads=12, n_layers=12, d_ff=3_072, max_len=512)
+"""The encoder of 2017, as wide and deep as BERT base."""
 
 VALUES: dict[tuple[str, Any], str] = {
     ("positions", "none"): "no positions",
@@ -45,6 +54,43 @@ VALUES: dict[tuple[str, Any], str] = {
 """The names of settings that are not told by their value."""
 
 
+# --- what was measured
+
+
+@dataclass(frozen=True, eq=False)
+class CapabilityShares:
+    """The shares right of measured encoders."""
+
+    names: tuple[str, ...]
+    specs: tuple[Spec, ...]
+    by_seed: tuple[Array, ...]
+    """Of each encoder: (S, C)."""
+
+    @cached_property
+    def mean(self) -> Array:
+        """The mean over the seeds: (R, C)."""
+        return np.array([shares.mean(0) for shares in self.by_seed])
+
+    def write(self, row: int, column: int) -> str:
+        """Return a cell's mean with the range of its seeds, such as `0.90 (0.89–0.91)`."""
+        seeds = self.by_seed[row][:, column]
+        return f"{seeds.mean():.2f} ({seeds.min():.2f}–{seeds.max():.2f})"
+
+    def write_average(self, row: int) -> str:
+        """Return the mean over all capabilities with its range, such as `86.2% (85.9%–86.6%)`."""
+        seeds = self.by_seed[row].mean(1)
+        return f"{seeds.mean():.1%} ({seeds.min():.1%}–{seeds.max():.1%})"
+
+
+def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
+    """Return what was measured: of the base and every single change, or of the ladder."""
+    single = {name_spec(spec): spec for spec in compared_specs()}
+    specs = ladder_specs() if view.values["parts_view"] == LADDER else single
+    rows = {name: seeds for name, spec in specs.items() if (seeds := seeds_of(spec))}
+    by_seed = tuple(np.array([[row.shares[key] for key in CAPABILITIES] for row in each]) for each in rows.values())
+    return Scene(CapabilityShares(tuple(rows), tuple(specs[name] for name in rows), by_seed))
+
+
 def list_settings(spec: Spec) -> dict[str, Any]:
     """Return the settings of an encoder that the base does not have, and their values."""
     base, own = ({**vars(each.config), "causal": each.causal} for each in (Spec(), spec))
@@ -53,84 +99,13 @@ def list_settings(spec: Spec) -> dict[str, Any]:
 
 def name_spec(spec: Spec) -> str:
     """Name an encoder by what it changes, such as `no positions`."""
-    return ", ".join(name_value(*setting) for setting in list_settings(spec).items()) or "base"
+    return ", ".join(_name_value(*setting) for setting in list_settings(spec).items()) or "base"
 
 
-def name_value(setting: str, value: Any) -> str:
-    """Name the value of a setting, such as `1 layer`."""
+def _name_value(setting: str, value: Any) -> str:
     if setting in ("n_layers", "n_heads"):
         return count_noun(value, setting[2:-1])
     return VALUES.get((setting, value)) or (f"width {value}" if setting == "d_model" else f"{value} positions")
-
-
-def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
-    """Return what was measured: of the base and every single change, or of the ladder."""
-    is_ladder = view.values["parts_view"] == LADDER
-    return read_ladder() if is_ladder else read_shares({name_spec(spec): spec for spec in compared_specs()})
-
-
-def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Item]:
-    """The choice of the view, and that view."""
-    yield Control("parts_view", say("parts", "view"))
-    show = show_ladder if options["parts_view"] == LADDER else show_single_changes
-    yield from show(scene.now, options)
-
-
-def show_single_changes(parts: CapabilityShares, options: Options) -> Iterator[Item]:
-    """What costs most, what every change costs, one sentence and the answers of two encoders, and every setting."""
-    row, column = min(options["parts_row"], len(parts.names) - 1), options["parts_column"]
-    yield Paragraph(say("parts", "answer", **find_worst(parts)), "answer")
-    chosen = {"parts_row": row, "parts_column": column}
-    yield capability_table("capability_table", "parts_row", chosen, say("parts", "table-single"))
-    yield Group("parts_cell", tuple(_show_cell(parts, row, column)))
-    yield Paragraph(say("parts", "settings"), "header")
-    yield Table(key="parts_settings", frame=tabulate_settings, compares=False, is_markdown=True)
-    yield Paragraph(say("parts", "settings.caption", base=parts.write_average(0)), "caption")
-
-
-def find_worst(parts: CapabilityShares) -> dict[str, Any]:
-    """The change with the lowest mean share right, the base's mean and its own, and how many capabilities it loses."""
-    means = parts.mean.mean(axis=1)
-    row = 1 + int(means[1:].argmin())
-    fallen = int(((parts.mean[row] <= GUESSING) & (parts.mean[0] > GUESSING)).sum())
-    numbers = {"before": means[0], "after": means[row], "fallen": fallen}
-    return {"changes": len(parts.names) - 1, "name": parts.names[row], **numbers}
-
-
-def tabulate_settings(parts: CapabilityShares) -> pd.DataFrame:
-    """The value of every setting that is worst on average over all capabilities, and the best one."""
-    table = {}
-    for setting in STOPS:
-        rows = [row for row, spec in enumerate(parts.specs) if setting in list_settings(spec)]
-        rows.sort(key=lambda row: float(parts.mean[row].mean()))
-        label = "causal mask" if setting == "causal" else SETTINGS[setting].label
-        ends = {"worst": rows[0], "best": rows[-1]} if rows else {}
-        table[upper_first(label)] = {
-            what: f"{parts.names[row]}: {parts.write_average(row)}" for what, row in ends.items()
-        }
-    return pd.DataFrame.from_dict(table, orient="index")
-
-
-def _show_cell(parts: CapabilityShares, row: int, column: int) -> Iterator[Item]:
-    """What the chosen encoder has of the chosen capability: the share, a sentence and its answers, and a button."""
-    spec, name, capability = parts.specs[row], parts.names[row], tuple(CAPABILITIES.values())[column]
-    share = {"name": name, "capability": capability.title, "share": parts.write(row, column)}
-    yield Paragraph(f"{say('parts', 'cell', **share)} {capability.takes}")
-    if not (is_shipped(spec) and is_shipped(Spec())):
-        return
-    networks = {"base": load_shipped(Spec()), name: load_shipped(spec)}
-    example = find_difference(networks["base"], networks[name], capability)
-    lines = [say("parts", "example", sentence=write_masked(example), answer=example.answer), ""]
-    for each, network in networks.items():
-        found = answer_example(network, example)
-        words = ", ".join(f"*{word}* {probability:.2f}" for word, probability in found.probabilities.items())
-        line = say("parts", "words", name=each, words=words)
-        if found.cost >= LEAST_CHANGE:
-            head = {"head": found.head, "layer": found.layer, "cost": f"{found.cost:.2f}", "answer": example.answer}
-            line += f" {say('parts', 'head', **head)}"
-        lines.append(f"- {line}")
-    yield Paragraph("\n".join(lines))
-    yield Widget("open_encoder", {"settings": list_settings(spec)})
 
 
 def describe_lost(spec: Spec) -> str:
@@ -142,3 +117,175 @@ def describe_lost(spec: Spec) -> str:
     named = [f"*{CAPABILITIES[name].title}* {fmean(shares):.2f}" for name, shares in lost.items()]
     seeds = len(next(iter(lost.values())))
     return say("parts", "lost", seeds=seeds, capabilities=join_words(named), chance=f"{CHANCE:.2f}")
+
+
+# --- the page
+
+
+def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Item]:
+    """Yield the choice of the view, its answer, every share, what is behind the chosen one, and more of the view."""
+    shares, is_ladder = scene.now, options["parts_view"] == LADDER
+    place = "parts_rung" if is_ladder else "parts_row"
+    row, column = min(options[place], len(shares.names) - 1), options["parts_column"]
+    yield Control("parts_view", say("parts", "view"))
+    if is_ladder:
+        answer, about = say("parts", "answer-ladder", **find_climb(shares)), say("parts", "table-ladder")
+    else:
+        answer, about = say("parts", "answer", **find_worst(shares)), say("parts", "table-single")
+    yield Paragraph(answer, "answer")
+    yield _capability_table(place, {place: row, "parts_column": column}, about)
+    cell = {"name": shares.names[row], "capability": list(CAPABILITIES.values())[column].title}
+    told = say("parts", "cell", share=shares.write(row, column), **cell)
+    more = _show_rung(shares, row, told) if is_ladder else _show_examples(shares, row, column, told)
+    base = values_of(Spec())
+    settings = {key: value for key, value in values_of(shares.specs[row]).items() if value != base[key]}
+    yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": settings})))
+    if not is_ladder:
+        yield Paragraph(say("parts", "settings"), "header")
+        yield Table(key="parts_settings", frame=tabulate_settings, compares=False, is_markdown=True)
+        yield Paragraph(say("parts", "settings.caption", base=shares.write_average(0)), "caption")
+        return
+    yield Paragraph(say("parts", "rungs"), "header")
+    yield Paragraph("\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(RUNGS, 1)))
+    costs, counted = say("parts", "panel-costs"), options["parts_counted"]
+    yield fill_panel(options, "parts_costs", costs, lambda: _show_costs(counted), ":material/calculate:")
+
+
+def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heatmap[CapabilityShares]:
+    """Return the mean share right of every encoder and capability, with the chosen cell, by its parameters, framed."""
+    titles = [capability.title for capability in CAPABILITIES.values()]
+
+    def write_cells(shares: CapabilityShares) -> pd.DataFrame:
+        cells = [[shares.write(row, column) for column in range(len(titles))] for row in range(len(shares.names))]
+        return pd.DataFrame(cells, pd.Index(shares.names, name="encoder"), pd.Index(titles))
+
+    return Heatmap(
+        key="ladder_table" if place == "parts_rung" else "capability_table",
+        alt=say("parts", "table.alt"),
+        caption=say("parts", "table.caption", about=about, grey=f"{GUESSING:.2f}", chance=f"{CHANCE:.2f}"),
+        values=lambda shares: shares.mean,
+        shown=lambda shares: shares.mean.round(2) > GUESSING,
+        rows=Axis("", lambda shares: list(shares.names), place=place, options={"dtick": 1}),
+        columns=Axis("", lambda _: titles, place="parts_column", options={"side": "top", "dtick": 1}),
+        chosen=chosen,
+        click=say("parts", "table.click"),
+        bar="",
+        hover="%{y}, %{x}",
+        more="more right answers",
+        opens="parts_cell",
+        number=".2f",
+        written=".2f",
+        colours=lambda _: Colours({"zmin": CHANCE, "zmax": 1}),
+        gap=1,
+        height_of=lambda n_rows: 96 + 22 * n_rows,
+        least_cell=46,
+        table=write_cells,
+        table_title=say("parts", "table.numbers"),
+        compares=False,
+    )
+
+
+# --- one part away
+
+
+def find_worst(shares: CapabilityShares) -> dict[str, Any]:
+    """Return the change with the lowest mean share right, the base's mean, its own, and how many capabilities fall."""
+    means = shares.mean.mean(axis=1)
+    row = 1 + int(means[1:].argmin())
+    fallen = int(((shares.mean[row] <= GUESSING) & (shares.mean[0] > GUESSING)).sum())
+    numbers = {"before": means[0], "after": means[row], "fallen": fallen}
+    return {"changes": len(shares.names) - 1, "name": shares.names[row], **numbers}
+
+
+def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -> Iterator[Item]:
+    """Yield the chosen share, and a sentence with the answers of the base and of the chosen encoder."""
+    spec, capability = shares.specs[row], list(CAPABILITIES.values())[column]
+    yield Paragraph(f"{told} {capability.takes}")
+    if not (is_shipped(spec) and is_shipped(Spec())):
+        return
+    networks = {"base": load_shipped(Spec()), shares.names[row]: load_shipped(spec)}
+    example = find_difference(networks["base"], networks[shares.names[row]], capability)
+    lines = [say("parts", "example", sentence=write_masked(example), answer=example.answer), ""]
+    for name, network in networks.items():
+        found = answer_example(network, example)
+        words = ", ".join(f"*{word}* {probability:.2f}" for word, probability in found.probabilities.items())
+        line = say("parts", "words", name=name, words=words)
+        if found.cost >= LEAST_CHANGE:
+            head = {"head": found.head, "layer": found.layer, "cost": f"{found.cost:.2f}", "answer": example.answer}
+            line += f" {say('parts', 'head', **head)}"
+        lines.append(f"- {line}")
+    yield Paragraph("\n".join(lines))
+
+
+def tabulate_settings(shares: CapabilityShares) -> pd.DataFrame:
+    """Return the value of every setting that is worst on average over all capabilities, and the best one."""
+    table = {}
+    for setting in STOPS:
+        rows = [row for row, spec in enumerate(shares.specs) if setting in list_settings(spec)]
+        rows.sort(key=lambda row: float(shares.mean[row].mean()))
+        label = "causal mask" if setting == "causal" else SETTINGS[setting].label
+        ends = {"worst": rows[0], "best": rows[-1]} if rows else {}
+        written = {what: f"{shares.names[row]}: {shares.write_average(row)}" for what, row in ends.items()}
+        table[upper_first(label)] = written
+    return pd.DataFrame.from_dict(table, orient="index")
+
+
+# --- the ladder
+
+
+def find_climb(ladder: CapabilityShares) -> dict[str, str | int]:
+    """Return the shares right in 2017, at the top, and below and on the rung that changes most."""
+    last = len(ladder.names) - 1
+    most = 1 + int(np.abs(np.diff(ladder.mean.mean(axis=1))).argmax())
+    rows = {"first": 0, "top": last, "before": most - 1, "after": most}
+    shares = {name: ladder.write_average(row) for name, row in rows.items()}
+    return {"changes": last, "rung": upper_first(ladder.names[most]), **shares}
+
+
+def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
+    """Yield the chosen share, the rung's averages beside those below it, and its paper's claim."""
+    if row:
+        before, here = (ladder.write_average(each) for each in (row - 1, row))
+        told += f" {say('parts', 'change', before=before, here=here)}"
+    yield Paragraph(told)
+    for rung in (rung for rung in RUNGS if rung.name == ladder.names[row]):
+        yield Paragraph(say("parts", "paper", claim=rung.claim, source=rung.source), "caption")
+
+
+def _show_costs(counted: str) -> Iterator[Item]:
+    """Yield the costs of each rung at the chosen size."""
+    start, longest = ladder_specs()[START].config, LONGEST
+    if counted == "as large as BERT base":
+        start, longest = LARGE, LARGE.max_len
+    yield Control("parts_counted", say("parts", "count"))
+    yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(start, longest), compares=False, is_markdown=True)
+    sizes = {"heads": count_heads(start.n_layers, start.n_heads), "width": start.d_model}
+    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=longest, **sizes), "caption")
+
+
+def tabulate_costs(start: ModelConfig, longest: int) -> pd.DataFrame:
+    """Return parameters, FLOPs and memory for a sentence of `longest` tokens, with the change from the row above."""
+    counts = [_count(config, longest) for config in climb(start, longest)]
+    rows = [
+        {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
+        for before, here in zip((counts[0], *counts), counts, strict=False)
+    ]
+    return pd.DataFrame(rows, pd.Index(list(ladder_specs()), name="rung"))
+
+
+def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
+    memory = {row.purpose: row.n_bytes for row in count_memory(config, n_tokens)}
+    return {
+        "parameters": count_parameters(config).total,
+        "FLOPs": count_flops(config, n_tokens).total,
+        "memory": memory["weights, fp32"] + memory["keys and values of one sentence, fp32"],
+    }
+
+
+def _write_count(what: str, count: int) -> str:
+    return f"{count:,}" if what == "parameters" else in_units(count, "B" if what == "memory" else "").strip()
+
+
+def write_change(before: int, after: int) -> str:
+    """Return a change in percent with two digits, however small it is."""
+    return with_minus(f"{100 * (after / before - 1):+.2g}\u00a0%") if before != after else "±0"

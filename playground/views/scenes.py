@@ -1,8 +1,8 @@
 """What a page looks at: a view's run and the pinned one beside it, and what the two sides are called."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from dataclasses import replace
+from typing import Any, TypeAlias, TypeVar
 
 from playground.analysis.comparison import have_same_tokens
 from playground.charts.scene import Scene
@@ -17,6 +17,9 @@ from playground.text.wording import quote_word
 from playground.views.change_names import group_layers, name_changes
 
 S = TypeVar("S")
+
+Difference: TypeAlias = tuple[str, str]
+"""What each side has, the pinned one first, such as `n_layers 6`."""
 
 MOST_NAMED = 2
 """Differences that a side's name tells, at most; the page's top has them all."""
@@ -51,25 +54,10 @@ def without_changes(view: LinkedView) -> LinkedView:
     return replace(view, lab=lab, pinned=pinned)
 
 
-@dataclass(frozen=True)
-class Difference:
-    """One choice that is not the same on both sides, in words."""
-
-    name: str
-    """Empty where the words of both sides need none."""
-    pinned: str
-    now: str
-
-    @property
-    def sides(self) -> tuple[str, str]:
-        """What each side has, the pinned one first, such as `n_layers 6`."""
-        return f"{self.name} {self.pinned}".strip(), f"{self.name} {self.now}".strip()
-
-
 def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
     """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
     return [
-        Difference(_name(key), _word(key, pinned), _word(key, now))
+        (_describe(key, pinned), _describe(key, now))
         for key in SHARED
         if pinned[key] != now[key] and (_has_effect(key, pinned) or _has_effect(key, now))
     ]
@@ -91,28 +79,20 @@ _WEIGHTS = {
     "mine": "your own weights",
     "trained here": "weights trained here",
 }
+_NAMES = {"untrained": "before training", "mask": "hidden word"}
 
 
-def _name(key: str) -> str:
-    """What a choice is called: sizes by their names in code, others in words; empty where its values say it."""
-    if key == "untrained":
-        return "before training"
-    if key in ("do", "weights"):
-        return ""
-    if key == "mask":
-        return "hidden word"
-    return key if isinstance(SHARED[key], Size) else key.replace("_", " ")
-
-
-def _word(key: str, values: Mapping[str, Any]) -> str:
+def _describe(key: str, values: Mapping[str, Any]) -> str:
+    """A choice with its value; sizes have their names in code."""
     value = values[key]
-    if isinstance(value, bool):
-        return "on" if value else "off"
     if key == "do":
         return _name_made(value, values["n_layers"])
     if key == "weights":
         return _WEIGHTS[value]
-    return quote_word(value, longest=24) if key == "text" else write(value)
+    name = _NAMES.get(key, key if isinstance(SHARED[key], Size) else key.replace("_", " "))
+    if isinstance(value, bool):
+        return f"{name} {'on' if value else 'off'}"
+    return f"{name} {quote_word(value, longest=24) if key == 'text' else write(value)}"
 
 
 def _name_made(made: Changes, n_layers: int) -> str:
@@ -128,5 +108,5 @@ def name_sides(differences: Sequence[Difference], most: int | None = None) -> tu
     if not differences:
         return "pinned (the same)", "now (the same)"
     more = "" if most is None or len(differences) <= most else f" and {len(differences) - most} more"
-    pinned, now = (", ".join(words) for words in zip(*(each.sides for each in differences[:most]), strict=True))
+    pinned, now = map(", ".join, zip(*differences[:most], strict=True))
     return f"pinned ({pinned}{more})", f"now ({now}{more})"

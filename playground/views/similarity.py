@@ -52,6 +52,7 @@ from playground.link.state import is_random
 from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import split_sentences
+from playground.text.sentences import foreign_script
 from playground.text.wording import write_decimals
 from playground.words import say
 
@@ -210,6 +211,8 @@ def show_list(subject: Sentences) -> Iterator[Item]:
     for note in subject.notes:
         yield Paragraph(note, "info")
     yield Paragraph(say("similarity", "run", sentences=n, shortest=min(lengths), longest=max(lengths)), "caption")
+    if subject.lab.weights == "minilm" and any(foreign_script(text) is not None for text in subject.texts):
+        yield Paragraph(say("similarity", "english-only"), "info")
 
 
 def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:

@@ -1,8 +1,7 @@
 """The page Tutorials: what the one that a student follows computes otherwise, where to see it, and all five."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, get_args
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,120 +23,79 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.scene import Scene
-from playground.config import Initialisation
 from playground.link.opening import LinkedView
 from playground.mistakes.registry import MISTAKES
-from playground.model import Trace
 from playground.presets import PRESETS
 from playground.text.wording import upper_first
 from playground.tutorials import comparison
-from playground.tutorials.comparison import DEPARTURES, NAMES, SHORT_TITLES, SIZES, Cause, Row
-from playground.tutorials.tutorial_texts import TUTORIALS, Topic
-from playground.views.mistakes import show_mistake
+from playground.tutorials.comparison import DEPARTURES, NAMES, SHORT_TITLES, SIZES, Cause, trace_all
+from playground.tutorials.demonstrations import TUTORIALS, Topic
+from playground.views.diagnosis import show_mistake
+from playground.words import say
 
 PAPER = "E"
 """The tutorial that computes the encoder of the paper (Vaswani et al. 2017)."""
 
-AGAINST = Control("tutorials_against", "Compare the others with")
 
-IN_YOUR_CODE = Topic("Find such a mistake in your own code, by the numbers that it computes.", "diagnosis")
-
-
-@dataclass(frozen=True)
-class FiveTutorials:
-    """Small encoders of the five, with the same weights, drawn from a seed."""
-
-    seed: int
-    traces: Mapping[str, Trace]
-    """By the tutorials' letters."""
-    find_causes: Callable[[str], Sequence[Cause]]
-    """Return why the others give other numbers than the tutorial of this letter."""
+def tutorials_scene(view: LinkedView) -> Scene[int]:
+    """Return the seed that small encoders of the five are drawn from."""
+    return Scene(view.seed)
 
 
-def trace_tutorials(seed: int) -> dict[str, Trace]:
-    """Return every intermediate of one sentence, by the tutorials' letters."""
-    return {letter: comparison.trace_of(comparison.small_config(letter), seed) for letter in NAMES}
-
-
-def read_five(
-    seed: int,
-    trace: Callable[[int], Mapping[str, Trace]] = trace_tutorials,
-    find_causes: Callable[[str, int], Sequence[Cause]] = comparison.causes,
-) -> Scene[FiveTutorials]:
-    """Return the five with weights of a seed; the app caches what `trace` and `find_causes` compute."""
-    return Scene(FiveTutorials(seed, trace(seed), lambda letter: find_causes(letter, seed)))
-
-
-def linked_tutorials(view: LinkedView) -> Scene[FiveTutorials]:
-    """Return what a link's page looks at."""
-    return read_five(view.seed)
-
-
-def show_tutorials(scene: Scene[FiveTutorials], options: Options) -> Iterator[Item]:
+def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
     """Yield what is different in the chosen tutorial, what it teaches where, and panels."""
-    five, letter = scene.now, options["tutorials_letter"]
-    yield Paragraph(answer_what_is_different(five, letter), "answer")
-    yield Control("tutorials_letter", "Which one do you follow?")
+    seed, letter, against = scene.now, options["tutorials_letter"], options["tutorials_against"]
+    yield Paragraph(answer_what_is_different(seed, letter), "answer")
+    yield Control("tutorials_letter", say("tutorials", "follow"))
     if letter != PAPER:
         yield show_departures(letter)
     yield from show_topics(letter)
-    shown: dict[str, tuple[str, Callable[[], Iterator[Item]]]] = {
-        "mistakes": (
-            f"Mistakes in its text and code: {len(TUTORIALS[letter].mistakes)}",
-            lambda: show_mistakes(letter),
-        ),
-        "five": ("All five side by side", show_side_by_side),
-        "differences": (
-            "Where the numbers of the five part, and why",
-            lambda: show_differences(five, options["tutorials_against"]),
-        ),
-    }
-    for name, (title, show) in shown.items():
-        yield fill_panel(options, f"tutorials_{name}", title, show, closed=(AGAINST,) if name == "differences" else ())
-
-
-def answer_what_is_different(five: FiveTutorials, letter: str) -> str:
-    """Return how far the chosen tutorial is from the paper, and its main cause."""
-    distance = comparison.apart_by(five.traces[letter], five.traces[PAPER])
-    reasons = [f" Mainly because {DEPARTURES[each.field, each.here][1]}." for each in _departures(five, letter)]
-    return (
-        f"With the same random weights, outputs of **tutorial {letter}** and of the paper (Vaswani et al. 2017) differ "
-        f"by up to **{distance:.2f}**.{''.join(reasons[:1])}"
+    choice = Control("tutorials_against", say("tutorials", "against"))
+    flaws = say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws))
+    yield fill_panel(options, "tutorials_mistakes", flaws, lambda: show_flaws(letter))
+    yield fill_panel(options, "tutorials_five", say("tutorials", "five"), show_side_by_side)
+    title = say("tutorials", "differences")
+    yield fill_panel(
+        options, "tutorials_differences", title, lambda: show_differences(seed, against, choice), closed=(choice,)
     )
 
 
-def _departures(five: FiveTutorials, letter: str) -> list[Cause]:
+def answer_what_is_different(seed: int, letter: str) -> str:
+    """Return how far the chosen tutorial is from the paper, and its main cause."""
+    distance = comparison.apart_by(trace_all(seed)[letter], trace_all(seed)[PAPER])
+    reasons = [DEPARTURES[each.field, each.here][1] for each in _departures(seed, letter)]
+    return say("tutorials", "answer", letter=letter, distance=f"{distance:.2f}", reason=next(iter(reasons), "none"))
+
+
+def _departures(seed: int, letter: str) -> list[Cause]:
     """Return what a tutorial does otherwise than the paper, which names no ε; the largest effect first."""
-    causes = [cause for cause in five.find_causes(PAPER) if cause.letter == letter and cause.field != "norm_eps"]
+    causes = [each for each in comparison.causes(PAPER, seed) if each.letter == letter and each.field != "norm_eps"]
     return sorted(causes, key=lambda cause: -cause.effect)
 
 
-def show_departures(letter: str) -> LabelledBars[FiveTutorials]:
+def show_departures(letter: str) -> LabelledBars[int]:
     """Return how far each thing that a tutorial does otherwise than the paper moves an output."""
 
-    def bars(five: FiveTutorials) -> LabelledRows:
-        causes = _departures(five, letter)
-        names, effects = [DEPARTURES[each.field, each.here][0] for each in causes], [each.effect for each in causes]
-        colours, texts = [palette.ATTENTION] * len(causes), [f"{effect:.2f}" for effect in effects]
-        return LabelledRows(names, effects, colours, texts, "largest difference of an output")
+    def bars(seed: int) -> LabelledRows:
+        effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _departures(seed, letter)}
+        colours, texts = [palette.ATTENTION] * len(effects), [f"{effect:.2f}" for effect in effects.values()]
+        return LabelledRows([*effects], [*effects.values()], colours, texts, say("tutorials", "effects.value"))
 
     return LabelledBars(
         key="tutorials_effects",
-        alt=f"Bars: what is different in tutorial {SHORT_TITLES[letter]}, by how far it moves an output",
-        caption="The largest change of any output if this one thing is done in the paper's encoder, in small untrained "
-        "encoders whose outputs are about 1. The bars do not add up.",
+        alt=say("tutorials", "effects.alt", title=SHORT_TITLES[letter]),
+        caption=say("tutorials", "effects.caption"),
         bars=bars,
-        table=lambda five: pd.DataFrame({"largest difference": bars(five).values}, index=pd.Index(bars(five).labels)),
+        table=lambda seed: pd.DataFrame({"largest difference": bars(seed).values}, index=pd.Index(bars(seed).labels)),
     )
 
 
 def show_topics(letter: str) -> Iterator[Item]:
     """Yield what a tutorial is, and the page that shows each thing that it teaches."""
-    tutorial, preset = TUTORIALS[letter], PRESETS[NAMES[letter]]
-    yield Paragraph("What it teaches, and the page that shows it", "header")
+    tutorial, brought = TUTORIALS[letter], "text" if PRESETS[NAMES[letter]].text else "config"
+    yield Paragraph(say("tutorials", "topics"), "header")
     yield Paragraph(tutorial.what)
-    brought = "architecture and sentence" if preset.text else "architecture"
-    whole = Topic(f"Everything, with tutorial {letter}'s {brought} in the sidebar.", "overview")
+    whole = Topic(say("tutorials", "whole", letter=letter, brought=brought), "overview")
     for number, topic in enumerate((whole, *tutorial.topics)):
         yield _open_topic(topic, f"tutorials_open_{number or 'overview'}", letter)
 
@@ -146,78 +104,65 @@ def _open_topic(topic: Topic, key: str, letter: str) -> Widget:
     return Widget("tutorial_topic", {"topic": topic, "key": key, "preset": NAMES[letter]})
 
 
-def show_mistakes(letter: str) -> Iterator[Item]:
+def show_flaws(letter: str) -> Iterator[Item]:
     """Yield what is wrong in one tutorial, with what comes of it, computed."""
-    for number, mistake in enumerate(TUTORIALS[letter].mistakes, start=1):
-        said = Paragraph(f"**{upper_first(mistake.where)}**: {mistake.printed}. {mistake.happens}".rstrip())
-        evidence = [Paragraph(f":material/play_arrow: {mistake.demonstrate()}", "caption")] * bool(
-            mistake.demonstration
-        )
-        same = (item for key in mistake.keys for item in show_mistake(MISTAKES[key], PRESETS[NAMES[letter]].config))
-        yield Group(f"tutorials_mistake_{number}", (said, *evidence, *same), is_card=True)
-    yield _open_topic(IN_YOUR_CODE, "tutorials_diagnosis", letter)
+    for number, flaw in enumerate(TUTORIALS[letter].flaws, start=1):
+        said = say("tutorials", "flaw", where=upper_first(flaw.where), printed=flaw.printed, happens=flaw.happens)
+        items: list[Item] = [Paragraph(said.rstrip())]
+        if flaw.demonstration is not None:
+            items.append(Paragraph(f":material/play_arrow: {flaw.demonstrate()}", "caption"))
+        for key in flaw.keys:
+            items += show_mistake(MISTAKES[key], PRESETS[NAMES[letter]].config)
+        yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
+    yield _open_topic(Topic(say("tutorials", "own-code"), "diagnosis"), "tutorials_diagnosis", letter)
 
 
 def show_side_by_side() -> Iterator[Item]:
     """Yield every property of the five; cells that differ from most are marked."""
-    yield Table[FiveTutorials](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
-    yield Paragraph("A violet cell differs from most of the five.", "caption")
+    yield Table[int](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
+    yield Paragraph(say("tutorials", "five.caption"), "caption")
 
 
 def list_properties() -> pd.DataFrame:
     """Return a row a property, a column a tutorial, in markdown."""
-    rows = comparison.build_table()
-    columns = {SHORT_TITLES[letter]: [_format_cell(row, letter) for row in rows] for letter in NAMES}
-    columns["a difference changes"] = [row.changes for row in rows]
-    return pd.DataFrame(columns, index=pd.Index([f"**{row.name}**" for row in rows]))
+    rows = {name: dict(row) for name, row in comparison.read_properties().items()}
+    for name, row in rows.items():
+        row.update({letter: f":violet-background[{row[letter]}]" for letter in comparison.find_unusual(row)})
+        row.update({letter: f"{row[letter]} ({note})" for letter, note in comparison.NOTES.get(name, {}).items()})
+    table = pd.DataFrame.from_dict(rows, orient="index")
+    return table.rename(index=lambda name: f"**{name}**", columns=SHORT_TITLES)
 
 
-def _format_cell(row: Row, letter: str) -> str:
-    text = f":violet-background[{row.cells[letter]}]" if letter in row.unusual() else row.cells[letter]
-    return f"{text} ({row.notes[letter]})" if letter in row.notes else text
-
-
-def show_differences(five: FiveTutorials, against: str) -> Iterator[Item]:
+def show_differences(seed: int, against: str, choice: Control) -> Iterator[Item]:
     """Yield how far apart the outputs are, where that begins, and which field it comes from."""
-    yield Paragraph(
-        f"Five small encoders with the same weights (seed {five.seed}) read the same {SIZES['vocab_size']} words: "
-        f"d_model {SIZES['d_model']}, {SIZES['n_heads']} heads, {SIZES['n_layers']} layers, untrained, in double "
-        f"precision. {SHORT_TITLES['C']} expects positions to be added already; here it gets the standard ones."
-    )
-    yield Columns(((differences_of_outputs(),), (AGAINST, differences_by_point(against))), shares=(2, 3))
-    yield Table[FiveTutorials](
+    sizes = {"words": SIZES["vocab_size"], "width": SIZES["d_model"], "heads": SIZES["n_heads"]}
+    about = {"seed": str(seed), "layers": SIZES["n_layers"], "vectors": SHORT_TITLES["C"]}
+    yield Paragraph(say("tutorials", "differences.about", **sizes, **about))
+    yield Columns(((differences_of_outputs(),), (choice, differences_by_point(against))), shares=(2, 3))
+    yield Table[int](
         key="tutorials_causes",
-        frame=lambda five: list_causes(five, against),
+        frame=lambda seed: list_causes(seed, against),
         formats={"output moves by": "%.3g"},
         shows_index=False,
-        title=f"Why, compared with {SHORT_TITLES[against]}",
+        title=say("tutorials", "causes", title=SHORT_TITLES[against]),
     )
-    torchs, here = (comparison.position_share(each, five.seed) for each in reversed(get_args(Initialisation)))
-    yield Paragraph(
-        "“Output moves by”: at most, if this one thing alone is changed; these effects do not add up. Initial weights "
-        f"differ too: in {SHORT_TITLES['A']} a position is {torchs:.2f} × as long as the token's vector that it is "
-        f"added to; with the weights drawn here, {here:.2f} ×.",
-        "caption",
-    )
+    yield Paragraph(say("tutorials", "causes.caption"), "caption")
 
 
-def list_causes(five: FiveTutorials, against: str) -> pd.DataFrame:
+def list_causes(seed: int, against: str) -> pd.DataFrame:
     """Return a row for each thing that a tutorial does otherwise than one, and where their numbers part."""
-    starts = {
-        letter: comparison.first_apart(differences).removeprefix("layers.")
-        for letter, differences in comparison.by_point(five.traces, against).items()
-    }
+    differences = comparison.by_point(trace_all(seed), against)
     return pd.DataFrame(
         [
             {
                 "tutorial": SHORT_TITLES[cause.letter],
-                "first differs at": starts[cause.letter],
+                "first differs at": comparison.first_apart(differences[cause.letter]).removeprefix("layers."),
                 "property": comparison.PROPERTIES_OF_FIELDS[cause.field],
                 "there": comparison.name_value(cause.field, comparison.small_config(cause.letter)),
                 "instead of": comparison.name_value(cause.field, comparison.small_config(against)),
                 "output moves by": cause.effect if cause.effect > comparison.APART else 0.0,
             }
-            for cause in sorted(five.find_causes(against), key=lambda cause: (cause.letter, -cause.effect))
+            for cause in sorted(comparison.causes(against, seed), key=lambda cause: (cause.letter, -cause.effect))
         ]
     )
 
@@ -233,14 +178,14 @@ _DIFFERENCES: Mapping[str, Any] = {
 """Fields that both maps of differences share."""
 
 
-def differences_of_outputs() -> Heatmap[FiveTutorials]:
+def differences_of_outputs() -> Heatmap[int]:
     """Return the largest difference of outputs between each two tutorials."""
-    names: Axis[FiveTutorials] = Axis("tutorial", lambda _: list(SHORT_TITLES.values()), options={"tickangle": None})
+    names: Axis[int] = Axis("tutorial", lambda _: list(SHORT_TITLES.values()), options={"tickangle": None})
     return Heatmap(
         key="tutorials_matrix",
-        alt="Matrix of the largest difference of outputs between each two tutorials.",
-        caption="The largest difference between two tutorials' outputs, which are about 1 in size.",
-        values=lambda five: comparison.matrix(five.traces),
+        alt=say("tutorials", "outputs.alt"),
+        caption=say("tutorials", "outputs.caption"),
+        values=lambda seed: comparison.matrix(trace_all(seed)),
         rows=names,
         columns=names,
         written=".2f",
@@ -249,15 +194,16 @@ def differences_of_outputs() -> Heatmap[FiveTutorials]:
     )
 
 
-def differences_by_point(against: str) -> Heatmap[FiveTutorials]:
+def differences_by_point(against: str) -> Heatmap[int]:
     """Return the largest difference of the others from one tutorial, point by point, in the order of computation."""
-    chosen, points = SHORT_TITLES[against], comparison.point_names()
+    points = [point.removeprefix("layers.") for point in comparison.point_names()]
+    others = [title for letter, title in SHORT_TITLES.items() if letter != against]
     return Heatmap(
         key="tutorials_where",
-        alt=f"Largest difference from tutorial {chosen} at each point of the forward pass, by tutorial.",
-        caption=f"Where each tutorial departs from {chosen}; columns follow the order of computation.",
-        values=lambda five: np.stack(list(comparison.by_point(five.traces, against).values())),
-        rows=Axis("tutorial", lambda _: [title for letter, title in SHORT_TITLES.items() if letter != against]),
-        columns=Axis("point of the forward pass", lambda _: [point.removeprefix("layers.") for point in points]),
+        alt=say("tutorials", "points.alt", title=SHORT_TITLES[against]),
+        caption=say("tutorials", "points.caption", title=SHORT_TITLES[against]),
+        values=lambda seed: np.stack(list(comparison.by_point(trace_all(seed), against).values())),
+        rows=Axis("tutorial", lambda _: others),
+        columns=Axis("point of the forward pass", lambda _: points),
         **_DIFFERENCES,
     )

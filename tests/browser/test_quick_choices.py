@@ -43,7 +43,7 @@ def test_an_attention_chosen_after_an_edit_of_the_target_is_shown_and_linked(vis
 def test_a_view_chosen_after_an_edit_of_the_text_is_shown_and_linked(visitor: Visitor) -> None:
     visitor.open("/positions?positions_closer=true")
     for i, pause in enumerate(PAUSES):
-        view, text = ("curves", "similarity")[i % 2], f"sentence {i}"
+        view, text = ("doubled exponent", "similarity")[i % 2], f"sentence {i}"
         visitor.type_text(text)
         visitor.page.wait_for_timeout(pause)
         visitor.choose("positions_view", view)
@@ -60,7 +60,7 @@ WebSocket.prototype.send = function (...message) { setTimeout(() => send.apply(t
 def test_a_link_copied_over_a_slow_connection_holds_the_last_choice(visitor: Visitor) -> None:
     visitor.page.add_init_script(_SLOW)
     visitor.open("/positions?positions_closer=true")
-    for view, pause in (("curves", 0), ("similarity", 600)):
+    for view, pause in (("doubled exponent", 0), ("similarity", 600)):
         text = f"after {pause}"
         visitor.type_text(text)
         visitor.page.wait_for_timeout(pause)

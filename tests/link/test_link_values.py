@@ -96,7 +96,7 @@ def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], 
         ("vocab_size", "12", 300),
         ("table_rows", "9999", 10_000),
         ("table_rows", "-3", 0),
-        ("norms_layer", "97", 96),
+        ("norms_norm", "194", 193),
         ("layer", "96", 95),
     ],
 )
@@ -326,7 +326,7 @@ def test_a_link_that_another_hand_wrote_is_not_exact(texts: dict[str, list[str]]
 
 
 def test_a_link_opens_the_panel_of_what_it_sets_unless_the_page_is_open_already() -> None:
-    texts = {"gradient_view": ["depth sweep"]}
+    texts = {"gradient_of": ["stream"]}
     assert read_link(texts).values["gradient_six"] is True
     assert "gradient_six" not in read_link(texts, ["gradient_six"]).values
     assert read_link({**texts, "gradient_six": ["false"]}).values["gradient_six"] is False

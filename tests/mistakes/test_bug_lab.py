@@ -7,86 +7,76 @@ import numpy as np
 import pytest
 import torch
 
-from playground.mistakes.bug_lab import DECOYS, LEVELS, MAX_SEED, SUSPECTS, Lab, is_other, open_lab
-from playground.mistakes.lab_tests import EFFORTS, TESTS, Attempt, offered_tests, simplest_tests
+from playground.mistakes import bug_lab
+from playground.mistakes.bug_lab import DECOYS, EFFORTS, LEVELS, MAX_SEED, SUSPECTS, TESTS, Attempt, Case, open_case
 from playground.mistakes.registry import MISTAKES
 from tests.mistakes.plain_pass import plain_pass
 
-SEEDS = (0, 1, 2, MAX_SEED)
+CASES = [open_case(seed, level) for seed in (0, 2, MAX_SEED) for level in LEVELS]
 MANY = range(20, 220 if "SOAK_MISTAKES" in os.environ else 70)
 
 
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_a_case_can_be_solved(seed: int, level: str) -> None:
-    lab = open_lab(seed, level)
-    case = lab.case
-    assert len({MISTAKES[key].part for key in case.mistakes}) == len(case.mistakes) == (2 if level == "two" else 1)
+def tells(test: bug_lab.LabTest, case: Case) -> bool:
+    return bug_lab.count_others(test.measure(case), test.measure(case.right)) > 0
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.seed}-{case.level}")
+def test_a_case_can_be_solved_and_computes_what_plain_torch_makes_of_its_mistakes(case: Case) -> None:
+    assert len({MISTAKES[key].part for key in case.mistakes}) == len(case.mistakes) == 1 + (case.level == "two")
     assert set(case.mistakes) < set(case.suspects) <= set(SUSPECTS)
     assert len(set(case.suspects)) == 6
     (decoy,) = (key for key in case.suspects if key in DECOYS)
-    assert DECOYS[decoy].part not in {MISTAKES[key].part for key in case.mistakes}
-    assert len(simplest_tests(lab)) == len(case.mistakes)
+    assert DECOYS[decoy]["part"] not in {MISTAKES[key].part for key in case.mistakes}
+    for key in case.mistakes:
+        alone = case.with_mistakes(key)
+        assert any(tells(test, alone) for test in bug_lab.offered_tests(alone)), key
     for key in case.suspects:
         if key in MISTAKES:
-            assert bool(lab.find_alibi(key)) != (key in case.mistakes), key
+            assert bool(case.find_alibi(key)) != (key in case.mistakes), key
+    weights = case.encoder.state_dict()
+    for each in (case, case.right):
+        plain = plain_pass(weights, case.config, case.given.ids, case.given.mask, each.mistakes)["final"]
+        torch.testing.assert_close(each.read("final"), plain[0, : case.n_real], rtol=2e-4, atol=2e-4)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("level", LEVELS)
 def test_many_more_cases_can_be_solved(level: str) -> None:
-    for seed in MANY:
-        lab = open_lab(seed, level)
-        assert any(test.run(lab).tells for test in offered_tests(lab.case)), seed
-
-
-@pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize("seed", SEEDS)
-def test_what_a_case_computes_is_what_plain_torch_makes_of_its_mistakes(seed: int, level: str) -> None:
-    lab = open_lab(seed, level)
-    weights = lab.encoder.state_dict()
-    for made, ours in ((lab.case.mistakes, lab.theirs), ((), lab.ours)):
-        plain = plain_pass(weights, lab.case.config, lab.given.ids, lab.given.mask, made)["final"]
-        torch.testing.assert_close(ours.read("final"), plain[0, : lab.n_real], rtol=2e-4, atol=2e-4)
+    for case in (open_case(seed, level) for seed in MANY):
+        assert any(tells(test, case) for test in bug_lab.offered_tests(case)), case.seed
 
 
 def test_a_case_follows_from_its_seed_and_level_alone() -> None:
-    first = open_lab(5, "any")
-    open_lab.cache_clear()
+    first = open_case(5, "any")
+    open_case.cache_clear()
     torch.manual_seed(7)
-    second = open_lab(5, "any")
-    assert first is not second
-    assert first.case == second.case
-    assert torch.equal(first.theirs["final"], second.theirs["final"])
-
-
-def test_cases_that_links_hold_stay_the_same() -> None:
-    assert open_lab(0, "easy").case.mistakes == ("mask-forgotten",)
-    assert open_lab(2, "easy").case.mistakes == ("no-score-scale",)
-    assert open_lab(2, "two").case.mistakes == ("integer-positions", "residual-from-normed")
+    second = open_case(5, "any")
+    assert first == second
+    assert torch.equal(first.read("final"), second.read("final"))
+    mistakes = [open_case(*case).mistakes for case in ((0, "easy"), (2, "easy"), (2, "two"))]
+    assert mistakes == [("mask-forgotten",), ("no-score-scale",), ("integer-positions", "residual-from-normed")], (
+        "links hold these cases"
+    )
 
 
 def test_decoys_change_nothing() -> None:
-    lab = open_lab(0, "easy")
-    z = lab.ours["layers.0.attn.z"]
+    case = open_case(0, "easy")
+    z = case.right.tensors["layers.0.attn.z"]
     assert torch.equal(z.transpose(1, 2).contiguous().view(1, 8, 16), torch.cat([*z.unbind(1)], dim=-1))
-    weights = lab.encoder.state_dict()
-    assert torch.equal(weights["embed.tokens.weight"].mul(4)[lab.given.ids], lab.ours["embed.tokens"])
+    weights = case.encoder.state_dict()
+    assert torch.equal(weights["embed.tokens.weight"].mul(4)[case.given.ids], case.right.tensors["embed.tokens"])
     for part, changes in (("k", False), ("q", True)):
         without = {name: each * (not name.endswith(f"attn.{part}.bias")) for name, each in weights.items()}
-        plain = plain_pass(without, lab.case.config, lab.given.ids, lab.given.mask)
         name = "layers.0.attn.pattern"
-        assert is_other(plain[name].numpy(), lab.ours[name].numpy()) == changes
+        plain = plain_pass(without, case.config, case.given.ids, case.given.mask)[name].numpy()
+        assert bool(bug_lab.count_others(plain, case.right.tensors[name].numpy())) == changes
 
 
-def test_each_test_tells_what_its_numbers_tell() -> None:
-    for seed, level in ((seed, level) for seed in SEEDS for level in LEVELS):
-        lab = open_lab(seed, level)
-        for test in offered_tests(lab.case):
-            found = test.run(lab)
-            assert found.sentence
-            assert found.tells <= is_other(found.theirs, found.right)
-            assert found.theirs.ndim == (2 if test.draws else 1)
+def test_each_test_says_what_it_finds() -> None:
+    for case in CASES:
+        for test in bug_lab.offered_tests(case):
+            assert test.write_finding(case)
+            assert test.measure(case).ndim == (2 if test.draws else 1)
     assert {test.effort for test in TESTS.values()} == set(EFFORTS)
     assert all(one.effort <= other.effort for one, other in pairwise(TESTS.values()))
 
@@ -106,17 +96,18 @@ def test_each_test_tells_what_its_numbers_tell() -> None:
     ],
 )
 def test_a_mistake_is_seen_by_its_test(key: str, test: str, theirs: list[float] | None) -> None:
-    case = next(case for case in (open_lab(seed, "easy").case for seed in range(9)) if case.mask == "none")
-    found = TESTS[test].run(Lab(case.__class__(**{**vars(case), "mistakes": (key,)})))
-    assert found.tells
+    case = next(case for case in (open_case(seed, "easy") for seed in range(9)) if case.mask == "none").with_mistakes(
+        key
+    )
+    assert tells(TESTS[test], case)
     if theirs is not None:
-        np.testing.assert_allclose(found.theirs, theirs, atol=1e-3)
+        np.testing.assert_allclose(TESTS[test].measure(case), theirs, atol=1e-3)
 
 
 def test_an_attempt_knows_what_is_found_and_what_is_accused_wrongly() -> None:
-    lab = open_lab(1, "two")
-    wrong = next(key for key in lab.case.suspects if key not in lab.case.mistakes)
-    attempt = Attempt(lab, ("row-sums", "score", "nonsense"), (wrong, lab.case.mistakes[0], "nonsense"))
+    case = open_case(2, "two")
+    wrong = next(key for key in case.suspects if key not in case.mistakes)
+    attempt = Attempt(case, ("row-sums", "score", "nonsense"), (wrong, case.mistakes[0], "nonsense"))
     assert [test.key for test in attempt.taken] == ["row-sums", "score"]
-    assert (attempt.found, attempt.wrong, attempt.is_solved) == ([lab.case.mistakes[0]], [wrong], False)
-    assert Attempt(lab, accused=lab.case.mistakes[::-1]).is_solved
+    assert (attempt.found, attempt.wrong, attempt.is_solved) == ([case.mistakes[0]], [wrong], False)
+    assert Attempt(case, accused=case.mistakes[::-1]).is_solved

@@ -4,7 +4,6 @@ Every pair is made in one of the cases of an architecture and a mask that have b
 """
 
 import os
-from collections.abc import Collection
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
@@ -88,7 +87,7 @@ def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask:
     assert set(plain) == set(trace)
     for dtype in (torch.float32, torch.float64):
         found = diagnose(model, IDS, theirs(model, MASKS[mask], dtype=dtype), MASKS[mask])
-        assert (found.first, found.mistakes, found.explanations) == (None, (), ())
+        assert (found.first, found.mistakes, found.explanations) == (None, (), {})
         assert found.report().startswith("0 of ")
 
 
@@ -146,7 +145,7 @@ def test_every_pair_on_different_parts_is_named(placement: str, activation: str,
     assert pairs
     for one, other in pairs:
         found = diagnose(model, IDS, theirs(model, MASKS[mask], one, other), MASKS[mask])
-        named = [set(each.mistakes) for each in found.explanations]
+        named = [set(each) for each in found.explanations]
         assert {one, other} in named or any(each < {one, other} for each in named), (one, other, named)
 
 
@@ -168,17 +167,15 @@ def test_noise_is_called_noise_and_a_lower_precision_too() -> None:
 @pytest.mark.parametrize(
     ("given", "made"),
     [
-        (["final"], ["merge-without-transpose"]),
-        (["layers.1.out"], ["no-score-scale"]),
-        (["embed.out", "final"], ["doubled-exponent"]),
-        (["layers.0.attn.pattern", "layers.1.attn.pattern"], ["softmax-over-queries"]),
+        ("final", "merge-without-transpose"),
+        ("layers.1.out", "no-score-scale"),
+        ("layers.1.attn.pattern", "softmax-over-queries"),
     ],
 )
-def test_any_subset_of_the_tensors_will_do(given: Collection[str], made: list[str]) -> None:
+def test_a_single_tensor_will_do(given: str, made: str) -> None:
     model = encoder("post", "gelu")
-    plain = theirs(model, KEYS, *made)
-    found = diagnose(model, IDS, {name: plain[name].numpy() for name in given}, KEYS)
-    assert made in [list(each.mistakes) for each in found.explanations]
+    plain = theirs(model, KEYS, made)
+    assert (made,) in diagnose(model, IDS, {given: plain[given].numpy()}, KEYS).explanations
 
 
 def test_what_explains_it_equally_is_named_with_the_tensor_that_would_tell() -> None:
@@ -186,8 +183,7 @@ def test_what_explains_it_equally_is_named_with_the_tensor_that_would_tell() -> 
     causal = MASKS["causal"]
     plain = theirs(model, causal, "mask-after-softmax")
     found = diagnose(model, IDS, {"layers.0.attn.scores": plain["layers.0.attn.scores"]}, causal)
-    assert {each.mistakes for each in found.explanations} == {("mask-forgotten",), ("mask-after-softmax",)}
-    assert "layers.0.attn.pattern" in found.explanations[0].tells_apart.values()
+    assert {*found.explanations} == {("mask-forgotten",), ("mask-after-softmax",)}
     assert "`layers.0.attn.pattern` would tell" in found.report()
 
 
@@ -199,18 +195,15 @@ def test_rows_of_padding_do_not_count() -> None:
     assert diagnose(model, IDS, plain, KEYS).first is None
 
 
-@pytest.mark.parametrize(
-    ("key", "mask"),
-    [("mask-inverted", "causal"), ("mask-inverted", "padding"), ("hides-itself", "causal")],
-)
-@pytest.mark.parametrize("given", [None, ["final"], ["layers.0.attn.pattern"]])
-def test_rows_of_nan_are_evidence(key: str, mask: str, given: list[str] | None) -> None:
+@pytest.mark.parametrize("given", [[], ["final"], ["layers.0.attn.pattern"]])
+@pytest.mark.parametrize(("key", "mask"), [("mask-inverted", "padding"), ("hides-itself", "causal")])
+def test_rows_of_nan_are_evidence(key: str, mask: str, given: list[str]) -> None:
     """With −∞ in the place of −1e9, a row that hides all is NaN."""
     model = encoder("post", "relu")
     plain = plain_pass(model.state_dict(), model.config, IDS, MASKS[mask], [key], fill=-np.inf)
     assert plain["final"].isnan().any()
     found = diagnose(model, IDS, {name: plain[name] for name in given or plain}, MASKS[mask])
-    assert (key,) in [each.mistakes for each in found.explanations]
+    assert (key,) in found.explanations
     assert given == ["final"] or len(found.explanations) == 1
 
 
@@ -244,26 +237,22 @@ def test_every_mistake_that_fits_a_model_can_be_made_there_and_shows(fields: dic
 @pytest.mark.parametrize(
     ("fields", "key"), [({"activation": "gelu-tanh"}, "gelu-by-tanh"), ({"norm_eps": 1e-5}, "other-eps")]
 )
-@pytest.mark.parametrize("given", ["all", "final"])
-def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str, given: str) -> None:
+def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str) -> None:
     """On all-MiniLM-L6-v2, whose outputs these two change by less than a hundredth."""
     model, tokenizer = checkpoint.load("minilm")
-    other, trace = Encoder(replace(model.config, **fields), None), Trace()
+    other = Encoder(replace(model.config, **fields), None)
     other.load_state_dict(model.state_dict(), assign=True)
     ids = tokenizer.encode_batch(["The film was not good."]).ids
     with torch.inference_mode():
-        other(ids, None, trace)
-    found = diagnose(model, ids, dict(trace) if given == "all" else {"final": trace["final"]})
+        found = diagnose(model, ids, {"final": other(ids)})
     assert found.mistakes == (key,)
     assert max(each.off for each in found.differences) < 0.01
 
 
-@pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["layers.0.attn.out", "layers.0.ffn.out", "embed.out"])
-def test_a_relu_too_many_is_no_dropout(name: str, seed: int) -> None:
-    model = encoder("post", "gelu", seed)
-    plain = theirs(model, None)
-    assert diagnose(model, IDS, {name: plain[name].relu() * (1 + 1e-7)}).mistakes == ()
+def test_a_relu_too_many_is_no_dropout(name: str) -> None:
+    model = encoder("post", "gelu")
+    assert diagnose(model, IDS, {name: theirs(model, None)[name].relu() * (1 + 1e-7)}).mistakes == ()
 
 
 def test_one_dropout_has_one_factor() -> None:
@@ -281,29 +270,15 @@ def test_one_dropout_has_one_factor() -> None:
         assert diagnose(model, IDS, {**dropped, "layers.0.attn.out": drop(attended, p)}).mistakes == keys
 
 
-def test_dropout_that_was_left_on_is_found() -> None:
-    config = replace(encoder("post", "relu").config, dropout=0.2)
-    model, trace = Encoder(config, 1).train(), Trace()
-    torch.manual_seed(3)
-    with torch.no_grad():
-        model(IDS, None, trace)
-    assert diagnose(model.eval(), IDS, {"embed.out": trace["embed.out"]}).mistakes == ("dropout-left-on",)
-
-
-def test_axes_in_another_order_are_said_and_read() -> None:
-    model = encoder("post", "relu")
-    plain = theirs(model, None)
-    given = {"layers.0.attn.q": plain["layers.0.attn.q"].transpose(1, 2), "final": plain["final"]}
-    found = diagnose(model, IDS, given)
+def test_axes_in_another_order_are_said_and_read_and_a_single_sentence_needs_none_for_it() -> None:
+    model, ids = encoder("post", "relu"), IDS[:1]
+    plain = plain_pass(model.state_dict(), model.config, ids)
+    found = diagnose(
+        model, ids, {"layers.0.attn.q": plain["layers.0.attn.q"].transpose(1, 2), "final": plain["final"][0]}
+    )
     assert found.first is None
     assert found.swapped_axes == {"layers.0.attn.q": (0, 2, 1, 3)}
     assert "axes" in found.report()
-
-
-def test_a_single_sentence_needs_no_axis_for_it() -> None:
-    model, ids = encoder("post", "relu"), IDS[:1]
-    plain = plain_pass(model.state_dict(), model.config, ids)
-    assert diagnose(model, ids, {"final": plain["final"][0].numpy()}).first is None
 
 
 @pytest.mark.parametrize(
@@ -337,11 +312,3 @@ def test_a_test_of_ones_own_encoder_fails_with_the_report() -> None:
     assert_matches(model, IDS, theirs(model, KEYS), KEYS)
     with pytest.raises(AssertionError, match="no-score-scale"):
         assert_matches(model, IDS, theirs(model, KEYS, "no-score-scale"), KEYS)
-
-
-def test_each_mistake_is_told_whole() -> None:
-    for key, mistake in MISTAKES.items():
-        assert key == mistake.key
-        assert all((mistake.title, mistake.meaning, mistake.source, mistake.symptom, mistake.test))
-        wrong, right = mistake.write_lines(encoder("pre", "gelu").config)
-        assert wrong != right

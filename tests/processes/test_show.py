@@ -30,16 +30,15 @@ def run_notebook(repository: Path, link: str) -> list[nbformat.NotebookNode]:
 
 
 def test_a_notebook_shows_the_charts_captions_and_tables_of_both_settings(repository: Path) -> None:
-    outputs = run_notebook(repository, f"http://host/norms?{SMALL}&norms_view=cosines&norms_layer=1&b_seed=3")
+    outputs = run_notebook(repository, f"http://host/norms?{SMALL}&norms_closer=true&b_seed=3")
     charts = [
         each.data["application/vnd.plotly.v1+json"] for each in outputs if "application/vnd.plotly.v1+json" in each.data
     ]
-    assert [chart["data"][0]["type"] for chart in charts] == ["scatter", *["heatmap"] * 8]
+    assert [chart["data"][0]["type"] for chart in charts] == ["scatter", *["heatmap"] * 5]
     words = " ".join(each.data.get("text/markdown", "") for each in outputs)
-    assert words.count("In the same colours.") == 2
-    assert "cosines" not in words or "Each cell compares two tokens at depth 1" in words
+    assert words.count("In the same colours.") == 1
     tables = [each.data["text/html"] for each in outputs if "<table" in each.data.get("text/html", "")]
-    assert len(tables) == 9
+    assert len(tables) == 6
     assert "now − pinned" in tables[0]
 
 

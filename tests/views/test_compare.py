@@ -7,8 +7,6 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.accounting import LABELS
-from playground.accounting.readable import ModelCosts
 from playground.analysis.comparison import compare_points, moved_weight
 from playground.charts.chart import Chart
 from playground.charts.draw import Drawing, draw_chart
@@ -18,10 +16,10 @@ from playground.link.opening import Focus
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views.compare import draw_shares, find_difference, find_head_change, show_compare
+from playground.views.compare import find_difference, find_head_change, show_compare
 from tests.views.scenes import SMALL, parts_of, small_run
 
-OPEN = {"compare_head": True, "compare_lengths": True, "compare_costs": True}
+OPEN = {"compare_head": True, "compare_lengths": True}
 
 
 def draw(scene: Scene[Run], options: dict[str, bool] = OPEN) -> dict[str, Drawing]:
@@ -101,8 +99,6 @@ def test_a_bar_is_how_far_the_token_that_differs_most_is_in_its_length() -> None
     np.testing.assert_allclose(points.figure["data"][0]["y"], expected, rtol=1e-4)
     assert points.table is not None
     assert list(points.table()["point"]) == [each.name for each in compare_points(pinned, scene.now)]
-    none = draw_shares(np.array([0, np.nan, 0.5]), ["embeddings", "layer 0", "output"])["data"][0]
-    np.testing.assert_array_equal(none["y"], [np.nan, np.nan, 0.5])
 
 
 def test_one_head_stands_beside_the_pinned_one_and_the_weight_that_every_head_moved() -> None:
@@ -132,24 +128,12 @@ def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference
     drawn = draw(scene)
     (beside,) = drawn["head_now"].beside
     assert drawn["head_now"].in_one_row
-    assert "Layer 0, head 1. The nearest: it has no layer 1 and no head 3." in beside.caption
+    assert "The nearest: it has no layer 1 and no head 3." in beside.caption
     assert not drawn.keys() & {"compare_points", "moved_weight"}
 
 
-def test_lengths_and_costs_are_those_of_both() -> None:
-    scene, pinned = two_runs(n_layers=1, norm="none")
-    drawn = draw(scene)
-    lengths = drawn["compare_norms"].now
+def test_lengths_are_those_of_both() -> None:
+    scene, _ = two_runs(n_layers=1, norm="none")
+    lengths = draw(scene)["compare_norms"].now
     assert lengths.cells is None
     assert sum(trace["line"].get("dash") == "dot" for trace in lengths.figure["data"]) >= 3
-    now, before = (ModelCosts(each.config, 5) for each in (scene.now, pinned))
-    for key, count, old in (
-        ("compare_parameters", now.parameters, before.parameters),
-        ("compare_flops", now.flops, before.flops),
-    ):
-        shown = drawn[key].now
-        assert shown.table is not None
-        table = shown.table()
-        assert list(table.loc["all"]) == [old.total, count.total, count.total - old.total]
-        feed_forward = [each.by(lambda term: term.component)["feed_forward"] for each in (old, count)]
-        assert list(table.loc[LABELS["feed_forward"]])[:2] == feed_forward

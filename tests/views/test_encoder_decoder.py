@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from playground import EncoderDecoder, ModelConfig, count_parameters, open_link
-from playground.charts.chart import Chart, HeadGrid, Panel, Table
+from playground.charts.chart import Chart, HeadGrid
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import LEAST_CELL
 from playground.charts.markdown import quote_place
@@ -28,16 +28,14 @@ from playground.views.encoder_decoder import (
     N_ROWS,
     Pair,
     count_aligned,
-    find_given,
+    describe_run,
     find_next,
-    find_strange,
     find_translation,
     pair_scene,
     rank_next_tokens,
     show_attention,
     show_encoder_decoder,
     show_masks,
-    show_parameters,
 )
 from tests.views.scenes import SMALL, parts_of
 
@@ -45,7 +43,7 @@ SOURCES = ["a cat sat", "a <b>rather</b> longer cat"]
 TARGETS = ["een kat", "een <i>kat</i> zat"]
 FRENCH = "le petit chat noir voit une maison blanche"
 OPTIONS = {"attention": "cross", "layer": 0, "head": 0, "position": 0}
-OPEN = dict.fromkeys(("encdec_show_training", "encdec_show_masks", "encdec_show_costs"), True)
+OPEN = dict.fromkeys(("encdec_show_training", "encdec_show_masks"), True)
 EXAMPLE_LINK = "https://host/encoder-decoder?weights=random&tokenizer=char&encdec_example="
 OWN_LINK = "https://host/encoder-decoder?weights=random&n_layers=1&encdec_source=your+text&tokenizer="
 
@@ -81,7 +79,7 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     run = pair.run
     queries, keys = run.sides(attention)
     chosen = options(pair, attention=attention, layer=2, head=3, position=99)
-    drawn = draw_chart(chart(show_attention(Scene(pair), chosen), "encdec_pattern"), Scene(pair)).now
+    drawn = draw_chart(chart(show_attention(pair, chosen), "encdec_pattern"), Scene(pair)).now
     cells, weights = drawn.figure["data"][0], run.patterns[attention][2, 3]
     seen = run.allowed(attention) & ~queries.padding[:, None]
     np.testing.assert_array_equal(cells["z"], np.where(seen, weights, np.float32(np.nan)))
@@ -95,13 +93,14 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     assert found["weight"] == weights[row].max()
     if queries is run.target:
         assert drawn.cells is not None
-        assert drawn.cells.rows == ("encdec_position", {row: row for row in range(last + 1)}), "padding is no step"
+        assert drawn.cells.rows is not None
+        assert drawn.cells.rows[0] == "encdec_position"
         assert drawn.chosen == {"encdec_position": last}
 
 
 def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:
     pair = small_pair()
-    grid = chart(show_attention(Scene(pair), options(pair, layer=95, head=2)), "encdec_grid")
+    grid = chart(show_attention(pair, options(pair, layer=95, head=2)), "encdec_grid")
     assert isinstance(grid, HeadGrid)
     assert grid.chosen == {"encdec_layer": 2, "encdec_head": 2}
     patterns = pair.run.patterns["cross"] * ~pair.run.target.padding[:, None]
@@ -114,7 +113,7 @@ def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_
 @pytest.mark.parametrize("line", [0, 1])
 def test_masks_are_the_runs(line: int) -> None:
     pair = small_pair(line)
-    items = parts_of([show_masks(Scene(pair))])
+    items = parts_of([show_masks(pair.run)])
     for name in MASKS:
         drawn = draw_chart(chart(items, f"encdec_mask_{name.replace(' ', '_')}"), Scene(pair)).now
         np.testing.assert_array_equal(drawn.figure["data"][0]["z"], pair.run.masks[name])
@@ -137,21 +136,14 @@ def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> 
     found = find_next(pair, options(pair, position=position))
     assert found["token"] == f"`{table['next token'].iloc[0]}`"
     assert found["percent"] == pytest.approx(100 * probabilities.max())
-    if position < 6:
-        word = int(pair.run.target.ids[position + 1])
-        place = 1 + int((probabilities > probabilities[word]).sum())
-        found_place, percent = find_given(pair.run, position)
-        assert found_place == place
-        assert percent == pytest.approx(100 * probabilities[word])
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm": "none", "positions": "none"}], ids=str)
-def test_parameters_are_those_that_the_model_holds(changes: dict[str, Any]) -> None:
-    pair = small_pair(vocabulary=words(TARGETS), **changes)
-    (table,) = (each.frame(pair) for each in show_parameters(Scene(pair)) if isinstance(each, Table))
+def test_parameters_are_those_that_the_model_holds() -> None:
+    pair = small_pair(vocabulary=words(TARGETS))
+    numbers = describe_run(pair)
     model = EncoderDecoder(pair.run.config, pair.vocabulary.vocab_size)
-    assert table.loc["total", "together"] == sum(each.numel() for each in model.parameters())
-    assert table.loc["total", "encoder"] == count_parameters(pair.run.config).total
+    assert numbers["total"] == f"{sum(each.numel() for each in model.parameters()):,}"
+    assert numbers["encoder"] == f"{count_parameters(pair.run.config).total:,}"
 
 
 # --- the trained example, and links
@@ -159,7 +151,9 @@ def test_parameters_are_those_that_the_model_holds(changes: dict[str, Any]) -> N
 
 def test_the_example_is_translated_rightly_and_aligned() -> None:
     pair, translator = example(), load_translator()
-    batches = (translator.tokenizer.encode_batch([text]) for text in (" ".join(pair.words), f"[BOS] {FRENCH}"))
+    batches = (
+        translator.tokenizer.encode_batch([text]) for text in (" ".join(pair.run.source.tokens), f"[BOS] {FRENCH}")
+    )
     expected: PairRun = run_pair(translator.network, *batches)  # type: ignore[arg-type]
     np.testing.assert_array_equal(pair.run.patterns["cross"], expected.patterns["cross"])
     assert " ".join(pair.run.target.tokens[1:]) == FRENCH
@@ -171,23 +165,13 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     assert find_translation(unsure)[1] == {"word": "`blanche`", "percent": 100 * least}
     long = example("the cat sees the dog in the house with the cow under the door")
     assert find_translation(long)[0] == "wrong"
-    assert find_translation(example("king king"))[0] == "open"
 
 
-@pytest.mark.parametrize(
-    ("sentence", "case"),
-    [
-        ("the elephant sees Chat", "unknown"), ("the cat " * 6, "long"), ("the black small cat", "grammar"),
-        ("the small cat", ""), ("the $x$ `y` **z** <b> [a](b) 🙂 " + "wort " * 25, "unknown"),
-    ],
-)  # fmt: skip
-def test_unknown_words_and_long_sentences_are_named(sentence: str, case: str) -> None:
+@pytest.mark.parametrize("sentence", ["the elephant sees Chat", "the cat " * 6, "the $x$ `y` **z** <b> [a](b) 🙂 " * 3])
+def test_what_is_no_sentence_of_the_grammar_is_translated_all_the_same(sentence: str) -> None:
     pair = example(sentence)
-    assert find_strange(pair.words, 10)[0] == case
-    for closed in (False, True):
-        chosen = options(pair) | dict.fromkeys(OPEN, not closed)
-        panels = [each for each in show_encoder_decoder(Scene(pair), chosen) if isinstance(each, Panel)]
-        assert [bool(each.items) for each in panels] == [not closed] * 3
+    assert find_translation(pair)[0] == "open"
+    assert parts_of(show_encoder_decoder(Scene(pair), options(pair)))
 
 
 def test_a_link_of_the_visitors_text_has_its_run() -> None:
@@ -203,7 +187,7 @@ def test_a_link_of_the_visitors_text_has_its_run() -> None:
     assert pair.key("layer") == "encdec_layer"
     assert open_link(f"{OWN_LINK}word").values["encdec_target"] == DEFAULT_TARGET
     cut = pair_scene(open_link(f"{OWN_LINK}char&text=ab&encdec_target={'x' * 300}")).now
-    assert (cut.n_cut, cut.run.target.n_real) == ((0, 44), 256)
+    assert (cut.n_cut, cut.run.target.n_real) == (44, 256)
 
 
 def test_a_link_without_words_or_with_too_much_is_refused() -> None:

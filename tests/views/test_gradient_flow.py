@@ -8,26 +8,42 @@ import pandas as pd
 import pytest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
+from playground.analysis.gradient_variants import BY_NAME, VARIANTS, common_config, variant_config
 from playground.analysis.gradients import Flow, backward
 from playground.charts.chart import Curves, Item, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
-from playground.link.params import write
+from playground.link.params import PARAMS, write
 from playground.link.query import values_of_preset
+from playground.presets import PRESETS
 from playground.text import characters
-from playground.views.gradient_flow import Encoders, find_way, gradient_scene, show_gradient_flow
-from tests.views.scenes import SMALL, parts_of, words
+from playground.text.wording import write_share
+from playground.training.tasks import make_data
+from playground.training.variants import VariantTraining
+from playground.views.gradient_flow import (
+    N_LAYERS,
+    SIZES,
+    Encoders,
+    draw_pair,
+    find_outcome,
+    find_way,
+    gradient_scene,
+    pair_recipe,
+    pair_trainings,
+    show_gradient_flow,
+)
+from playground.views.variant_curves import WatchedVariants
+from tests.views.scenes import SMALL, parts_of
 
-PARTS = ("whole layer", "attention", "feed-forward", "norms", "stream")
+PARTS = ("whole layer", "attention", "feed-forward", "stream")
 PAIR = {"gradient_first": "no norm", "gradient_second": "pre-norm, no residual"}
 
 
-def show(view: str = "chain rule", **query: object) -> tuple[Scene[Encoders], list[Item]]:
+def show(**query: object) -> tuple[Scene[Encoders], list[Item]]:
     """The page of a small encoder of 3 layers."""
     small = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "d_ff": 32, "text": "abcd"}
-    asked = (query if "d_model" in query else small | {"gradient_layers": 3} | query) | {"gradient_view": view}
+    asked = query if "d_model" in query else small | {"gradient_layers": 3} | query
     link = "&".join(f"{key}={write(value)}" for key, value in (PAIR | asked).items())
     view_of_link = open_link(f"http://host/gradient-flow?{link}")
     scene = gradient_scene(view_of_link)
@@ -42,37 +58,32 @@ def lines(scene: Scene[Encoders], items: list[Item], key: str) -> dict[str, Any]
     return {curve.name: curve.y for curve in chart(items, key).curves(scene.now)}
 
 
-def flow_of(name: str, n_layers: int, scale: float = 1.0) -> Flow:
+def flow_of(name: str, n_layers: int) -> Flow:
     """The backward pass of an encoder that is built by itself."""
     config = common_config(ModelConfig(**SMALL | {"positions": "learned", "n_segments": 2}), n_layers)
     encoder = Encoder(variant_config(config, BY_NAME[name]), seed=0)
-    for key, parameter in encoder.named_parameters():
-        if parameter.ndim == 2 and key.startswith("layers."):
-            parameter.data *= scale
     return backward(encoder, characters().encode_batch(["abcd"]).ids[0])
 
 
 @pytest.mark.parametrize("part", PARTS)
-@pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_every_part_has_its_gradients(part: str, scale: float) -> None:
-    scene, items = show(gradient_of=part, gradient_scale=scale)
+def test_every_part_has_its_gradients(part: str) -> None:
+    scene, items = show(gradient_of=part)
     drawn = lines(scene, items, "gradient_by_layer")
-    assert list(drawn) == [name for name in PAIR.values() if part != "norms" or "no norm" not in name]
+    assert list(drawn) == list(PAIR.values())
     for name, norms in drawn.items():
-        np.testing.assert_allclose(norms, flow_of(name, 3, scale).gradients[part], rtol=1e-5)
+        np.testing.assert_allclose(norms, flow_of(name, 3).gradients[part], rtol=1e-5)
     draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
 def test_a_way_is_the_first_norm_over_the_last() -> None:
     for norms, case in (([2.0, 7.0, 1.0], "arrives"), ([1e-4, 1.0], "vanishes"), ([1e4, 1.0], "explodes")):
-        assert find_way(np.array(norms)) == (case, {"ratio": norms[0] / norms[-1]})
+        assert find_way(np.array(norms)) == (case, norms[0] / norms[-1])
     for broken in ([0.0, 0.0], [np.nan, 1.0], [1.0, np.inf]):
-        assert find_way(np.array(broken)) == ("broken", {})
-    assert find_way(None) == ("missing", {})
+        assert find_way(np.array(broken))[0] == "broken"
 
 
 def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
-    scene, items = show()
+    scene, items = show(gradient_six=True)
     table = chart(items, "gradient_chain").frame(scene.now)
     for name in PAIR.values():
         stream = flow_of(name, 3).gradients["stream"]
@@ -80,18 +91,6 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
         assert factor == f"${BY_NAME[name].factor}$"
         assert float(ratio) == pytest.approx(stream[0] / stream[-1], rel=1e-2)
         assert float(mean) ** 3 == pytest.approx(float(ratio), rel=1e-2)
-
-
-def test_the_sweep_has_the_first_norm_of_each_depth_and_the_loss_is_the_encoders() -> None:
-    scene, items = show("depth sweep", gradient_layers=5)
-    swept = chart(items, "gradient_by_depth").table(scene.now)
-    assert list(swept.index) == [1, 2, 4, 5]
-    for name in PAIR.values():
-        expected = [flow_of(name, depth).gradients["whole layer"][0] for depth in swept.index]
-        np.testing.assert_allclose(swept[name], expected, rtol=1e-5)
-    scene, items = show("loss")
-    losses = chart(items, "gradient_losses").frame(scene.now)["loss"]
-    assert losses.to_dict() == pytest.approx({name: flow_of(name, 3).loss for name in PAIR.values()})
 
 
 @pytest.mark.long
@@ -110,22 +109,58 @@ def test_what_the_encoders_do_not_share_changes_nothing(query: dict[str, Any]) -
     pd.testing.assert_frame_equal(plain, other)
 
 
-@pytest.mark.parametrize("view", ["chain rule", "depth sweep", "loss"])
-def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits(view: str) -> None:
+def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits() -> None:
     for query in (
         {"text": "a", "gradient_layers": 1, "positions": "none"},
-        {"gradient_layers": 48, "gradient_scale": 4.0},
+        {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"},
     ):
-        scene, items = show(view, **query, gradient_six=True, gradient_of="norms")
+        scene, items = show(**query)
         for each in items:
             if isinstance(each, Curves):
                 draw_chart(each, scene)
 
 
 def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
-    scene, items = show(text="ab" * 50)
-    assert scene.now.batch.ids.shape == (1, 64)
-    assert "36 more are left out" in words(items)
-    lab = replace(scene.now.lab, source=type(scene.now.lab.source)(max_parameters=1_000))
+    short, long = (show(text="ab" * n)[0].now for n in (32, 50))
+    for name, norms in short.norms("stream").items():
+        np.testing.assert_array_equal(norms, long.norms("stream")[name])
+    lab = replace(long.lab, source=type(long.lab.source)(max_parameters=1_000))
     with pytest.raises(TooLargeError):
-        replace(scene.now, lab=lab).flow(scene.now.pair[0])
+        replace(long, lab=lab).flow(long.pair[0])
+
+
+def train(first: str, second: str, **changes: Any) -> WatchedVariants:
+    recipe = replace(pair_recipe(0), **changes)
+    config, data = replace(PRESETS["minilm-l6"].config, **SIZES), make_data(recipe)
+    trainings = pair_trainings(config, [BY_NAME[first], BY_NAME[second]], recipe, data)
+    training = VariantTraining(trainings, data={0: data})
+    for _ in training.run():
+        pass
+    return WatchedVariants(training.state, data)
+
+
+def test_the_pages_choices_are_the_variants() -> None:
+    for which in ("first", "second"):
+        assert vars(PARAMS[f"gradient_{which}"])["options"] == tuple(variant.name for variant in VARIANTS)
+
+
+@pytest.mark.long
+def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn() -> None:
+    trained = train("pre-norm", "no norm, no residual", steps=3, n_train=64)
+    first, second = (run.config for run in trained.state.runs)
+    assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
+    assert second == replace(first, norm="none", norm_placement="post", residual=False)
+    outcome, figure = find_outcome(trained), draw_pair(trained)
+    assert (outcome["rule"], outcome["steps"]) == (trained.data.baseline, 3)
+    for line, result in zip(figure["data"][1:], trained.state.results, strict=True):
+        assert line["y"].tolist() == pytest.approx([each.validation.accuracy for each in result.history.evaluations])
+        assert result.unbatched is not None
+        assert f"*{result.run.name}* **{write_share(result.unbatched.accuracy)}**" in outcome["shares"]
+
+
+@pytest.mark.sweep
+def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
+    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").state.results)
+    assert without is not None
+    assert with_residual is not None
+    assert with_residual.accuracy > without.accuracy + 0.2

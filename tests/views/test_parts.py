@@ -16,8 +16,9 @@ from playground.language.family import SEEDS, Row, change, compared_specs
 from playground.link import params
 from playground.link.kinds import Whole
 from playground.link.opening import open_link
-from playground.views.capability_shares import GUESSING, CapabilityShares
 from playground.views.parts import (
+    GUESSING,
+    CapabilityShares,
     describe_lost,
     find_worst,
     list_settings,

@@ -1,4 +1,4 @@
-"""What a page says in twelve states: `python -m tests.words.states` writes the files that are reviewed as a diff.
+"""What a page says in twelve states, or its own: `python -m tests.words.states` writes what is reviewed as a diff.
 
 Numbers are written as `#`: they are checked where they are computed.
 """
@@ -12,6 +12,7 @@ from playground.charts.chart import Chart, Columns, Group, Item, Later, Panel, P
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link import open_link
+from playground.pages import LADDER
 from playground.views.all_views import VIEWS
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -32,6 +33,19 @@ STATES = {
     "vectors, rms, rotary": f"{SMALL.replace('word', 'vectors')}&norm=rms&positions=rotary",
 }
 """Links without their page."""
+
+OWN_STATES = {
+    "bug-lab": {
+        "first": "",
+        "tested, and accused wrongly": "lab_seed=2&lab_tests=score&lab_tests=beside-layers-0-attn-pattern"
+        "&lab_accused=view-after-transpose&lab_accused=softmax-over-queries",
+        "one of two found": "lab_seed=2&lab_level=two&lab_accused=integer-positions",
+        "solved": "lab_seed=2&lab_accused=no-score-scale",
+    },
+    "parts": {"one part away": "", "ladder": f"parts_view={LADDER.replace(' ', '+')}"},
+    "tutorials": {letter: f"tutorials_letter={letter}&tutorials_against=B" for letter in "ABCDE"},
+}
+"""Those of pages that do not depend on the text or the encoder."""
 
 
 def read_words(items: Iterable[Item], scene: Scene[Any]) -> Iterator[str]:
@@ -65,7 +79,7 @@ def hide_numbers(text: str) -> str:
 def write_states(page: str) -> str:
     """All that a page says in the twelve states, with everything open."""
     parts = []
-    for name, state in STATES.items():
+    for name, state in OWN_STATES.get(page, STATES).items():
         view = open_link(f"https://host/{page}?{state}{ALSO.get(page, '')}")
         folds = {key: True for key, value in view.values.items() if value is False and key.startswith(PREFIXES[page])}
         scene = VIEWS[page].scene(view)
@@ -76,6 +90,7 @@ def write_states(page: str) -> str:
 
 PREFIXES: dict[str, str | tuple[str, ...]] = {
     "attention": ("attention_closer", "attention_drawing", "attention_steps"),
+    "bug-lab": "lab_",
     "compare": "compare_",
     "norms": "norms_closer",
     "what-if": "whatif",
@@ -86,6 +101,8 @@ PREFIXES: dict[str, str | tuple[str, ...]] = {
     "positions": "positions_",
     "similarity": "similarity_",
     "step-by-step": "step_dropout",
+    "overview": "overview_",
+    "tutorials": "tutorials_",
 }
 """By page whose words are in a file: how its panels' parameters begin."""
 

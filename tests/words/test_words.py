@@ -50,7 +50,7 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
 
     A beginning ends in a hyphen; the names are None where a mapping is spread.
     """
-    for path in ROOT.glob("playground/**/*.py"):
+    for path in (*ROOT.glob("playground/**/*.py"), *ROOT.glob("pages/*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
                 page, key = node.args

@@ -11,10 +11,9 @@ selection on every page and in the link.
 The session keeps what the visitor asked for. A run that has not so many layers, heads or tokens shows the nearest; a
 larger one shows again what was asked for.
 
-Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Gradient flow (whose six
+Pages that look at another model than the sidebar's keep a selection of their own: Decoder, Gradient flow (whose two
 encoders have their own number of layers, without heads or tokens to look at), Training, Regularisers. Parameters counts
-without running anything, so it frames the layer alone. The Norms page has a depth of its own for its cosines,
-`norms_layer`: it counts the embeddings as 0.
+without running anything, so it frames the layer alone.
 """
 
 from collections.abc import Mapping, Sequence
@@ -47,11 +46,6 @@ def last_places(run: Run) -> Focus:
 def current_focus(run: Run) -> Focus:
     """The focus as this run has it: what was asked for, or the nearest."""
     return opening.nearest_places({place: _asked_for(place) for place in FOCUS}, last_places(run))
-
-
-def current_layer(n_layers: int) -> int:
-    """The focus's layer in a model of so many that need not be run: what was asked for, or the nearest."""
-    return min(_asked_for("layer"), n_layers - 1)
 
 
 def settle_tokens(run: Run) -> None:

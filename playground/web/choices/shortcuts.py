@@ -4,7 +4,7 @@ All that set the sidebar's values do it by `choose_values`, which sees to what e
 Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from time import monotonic
 from typing import Any
 
@@ -19,21 +19,6 @@ from playground.training.tasks import TASKS
 from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.session import caches
-
-_HIDDEN = "_hidden"
-"""Session key of the values of widgets that a choice on their page has hidden, by parameter."""
-
-
-def swap_hidden(hidden: Iterable[str], shown: Iterable[str]) -> None:
-    """Save the values of widgets that a choice hides, take them out of the link, and restore those that it shows."""
-    saved = st.session_state.setdefault(_HIDDEN, {})
-    for key in hidden:
-        if key in st.session_state:
-            saved[key] = st.session_state[key]
-            st.session_state[key] = params.PARAMS[key].default
-    for key in shown:
-        if key in saved:
-            st.session_state[key] = saved.pop(key)
 
 
 def choose_values(values: Mapping[str, Any]) -> None:

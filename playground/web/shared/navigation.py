@@ -39,9 +39,10 @@ def _find_page(name: str, is_app_running: bool) -> StreamlitPage:
     )
 
 
-def request_page(name: str) -> None:
-    """Have the run that follows go to a page, by its name; for callbacks, in which nothing can be drawn."""
-    st.session_state[NEXT] = name
+def request_page(name: object) -> None:
+    """Have the run that follows go to a page, by its name; for callbacks. What a browser sends may be anything."""
+    if isinstance(name, str) and name in PAGES:
+        st.session_state[NEXT] = name
 
 
 def open_requested_page() -> None:

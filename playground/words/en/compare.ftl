@@ -23,7 +23,6 @@ points =
 head = One head, in both
     .alt = Attention: queries in rows, keys in columns
     .caption = **{ $name }.** Layer { $layer }, head { $head }.
-    .place = Layer { $layer }, head { $head }.
 head-tokens = Pinned and now read different tokens, so their weights cannot be subtracted.
 head-same = In this head, no weight has changed. Switching a head off changes what it passes on, not its weights.
 head-moved = In this head, { SHARE($moved) } of a query's weight has moved to other keys, on average. The largest change is what { $query } gives { $key }: { WEIGHT($before) } → { WEIGHT($after) }.
@@ -34,9 +33,6 @@ moved =
 
 lengths = How long are the vectors?
     .caption = Median length (L2 norm) by depth. Lines with bands: { $now }.
-costs = What do they cost?
-    .alt = { $unit } by component, of both models
-    .caption = { $unit } by component: { $now }.
 
 start = Compare the two
 pair-norms = Norms after or before?

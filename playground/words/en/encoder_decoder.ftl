@@ -6,11 +6,7 @@ source = What to look at
 no-text = Type a sentence into “Your text”: it is the source that the encoder reads.
 english = English sentence for the encoder
     .another = Another
-    .words = Its { $n } words
-    .grammar = A phrase is *article (adjective) (colour) noun*. A sentence is a phrase, or two with a verb between them; a preposition adds one more.
-own = The encoder reads this source: **{ $text }**
-    .target = Target text for the decoder, a line for each of your sentences
-    .trained = The decoder that you trained is one switch away: *your text*.
+own = Target text for the decoder, a line for each of your sentences
     .settings = The encoder sees its whole source, whatever the sidebar's causal switch says. Weights of an encoder alone are not used: both halves are then random, drawn from the sidebar's seed.
 
 next = After { $read }, the decoder's next token is { $token }, with a probability of **{ NUM($percent, digits: 4) }%**. In { $attention ->
@@ -19,15 +15,10 @@ next = After { $read }, the decoder's next token is { $token }, with a probabili
    *[cross] cross-attention
 }, layer { $layer }, head { $head } attends from { $query } most to { $key }, with weight **{ WEIGHT($weight) }**.
 
-cut = The { $side } is cut after { $kept } tokens; { $cut } more are left out.
-line = The decoder reads: { $line } If it knows no token of a target, it reads what it writes itself.
 written = The decoder writes: **{ $text }**
 written-right = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. The translation is right.
 written-wrong = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. By its grammar it would be *{ $right }*.
-written-open = It is least sure of { $word }, with { NUM($percent, digits: 4) }%.
-strange-unknown = The translator has not learnt { $words }: what it writes there, and after it, is a guess.
-strange-long = This sentence has { $words } words. The translator learnt from sentences of at most { $longest }: it may lose its place.
-strange-grammar = The translator has not learnt sentences of this form: what it writes is a guess. A phrase is *article (adjective) (colour) noun*; a verb joins the first two, prepositions join more.
+written-open = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. It has not learnt sentences like this one: what it writes is a guess. A phrase is *article (adjective) (colour) noun*; a verb joins the first two, prepositions join more.
 
 attention = Which attention
 layer = layer, counted from 0
@@ -43,25 +34,26 @@ pattern =
         [decoder-self] Row = target token that the decoder reads. It looks at the target (columns), never ahead.
        *[cross] Row = target token that the decoder reads. It looks at the encoder's output (columns).
     }
-    .reading = In the row of { $query }, the largest weight, { WEIGHT($weight) }, lies on { $key }; spread evenly, each would be { NUM($even) }.
     .click = The chosen step, in its row. Click a row, or use the arrow keys, to choose another.
-aligned = For { $aligned } of { $words } words, the largest weight lies on the word that is translated. Layer { $layer }, head { $head } finds the gender: where an article is written, it looks at the noun.
+aligned = For { $aligned } of { $words } words, the largest weight lies on the word that is translated. Layer 1, head 1 finds the gender: where an article is written, it looks at the noun.
 
 run = { $source } + { $target } tokens (source + target) · { $layers } × { $heads } heads in each half · { $weights ->
     [random] :orange-badge[untrained: random weights]
     [trained] trained here
    *[translator] trained example
-}
+}{ $cut ->
+    [0] {""}
+   *[other] {" "}· { $cut } tokens are cut off
+} · { $total } parameters: encoder { $encoder }, decoder { $decoder }, output map { $output }
 logits = The decoder gives every token a score, its *logit*. The softmax turns these into probabilities. [BOS] marks the beginning, [EOS] the end.
     .title = What comes next?
 step = step: the token that the decoder reads, by its position
     .so-far = So far: { $text }
-given = The target goes on with { $token }: place { $place } of { $tokens }, { NUM($percent, digits: 4) }%.
 
-training = What this translator has learnt
+training = What this translator has learnt, and its words
     .text = This small encoder–decoder learnt from { NUM($sentences, digits: 6) } made-up sentences in { $steps } steps. Of { $others } other sentences it gets { NUM($percent, digits: 4) }% of the words right. Beside the words it learnt that a French colour follows its noun, and that articles, adjectives and colours take the noun's gender: *le petit chat blanc*, but *la petite maison blanche*. The Training page has its task, *{ $task }*.
 
-masks = Who may look at whom? The formula and its masks
+masks = Who may look at whom? The masks
     .colours = Row = *query*, the token that looks. Column = *key*, a token that is looked at. **Violet is allowed (True), grey is hidden (False).**
     .rows = Tutorial E · From Scratch lets padding mask the query *rows* instead of the key columns. Padded queries, here { $padding }, then attend evenly to everything, and only the causal mask hides padded keys.
 mask =
@@ -70,6 +62,3 @@ mask-no-peek = **Causal mask.** A token sees itself and earlier ones. Hidden: { 
 mask-target-padding = **Target padding mask.** Every target token is allowed, [PAD] is not. Hidden: { $hidden } of { $pairs } pairs.
 mask-combined = **Causal and target padding mask.** What both allow, for the decoder's self-attention. Hidden: { $hidden } of { $pairs } pairs.
 mask-source-padding = **Source padding mask.** Every source token is allowed, [PAD] is not: for encoder and cross-attention. Hidden: { $hidden } of { $pairs } pairs.
-
-costs = What do two halves cost? The parameters
-    .text = The formulas add up to { $total } parameters, the built model to { $built }. The decoder has { $more } more than the encoder: each of its blocks has a second attention, and its table has { $tokens } tokens. The *output map* turns a vector into a score for every target token. The paper shares its matrix with the embeddings; here it has its own.

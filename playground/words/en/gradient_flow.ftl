@@ -1,8 +1,7 @@
 # Does the gradient reach the first layer?
 # $ratio: the gradient's length at the first layer over that at the last.
 
-one = One encoder
-other = Another
+encoder = Encoder
 layers = Layers
 no-text = Type a sentence into “Your text”: the loss is about naming its next tokens.
 
@@ -18,10 +17,8 @@ way = **{ $name }**: the gradient { $case ->
    *[other] layer { $layer }
 }.
 way-broken = **{ $name }**: the gradient is **0 or not a number**, so its ends cannot be compared.
-way-missing = **{ $name }** has no norms, and so no gradient of them.
 
-terms = *Gradient*: how the loss changes with each weight. *Residual connection*: what enters a part of a layer is added to what leaves it. Weights: :orange-badge[random weights].
-cut = The first { $tokens } tokens of the sentence take part; { $cut } more are left out.
+terms = *Gradient*: how the loss changes with each weight. *Residual connection*: what enters a part of a layer is added to what leaves it. Weights: :orange-badge[random weights]. Both encoders share the sidebar's text, of which the first { $tokens } tokens take part, its seed and shape.
 
 by-layer =
     .alt = Length of the gradient by layer, a line for each encoder: { $part }
@@ -29,30 +26,17 @@ by-layer-weights = Length of the gradient of each layer's parameters ({ $part })
 by-layer-stream = Length of the gradient of all tokens' vectors before each layer. It travels from right to left, and *arrives* if its length changes at most 1,000-fold.
 
 part = Gradient of
-scale = Initial scale
-    .help = Multiplies the random weights of every linear map (Glorot & Bengio's). Tables and norms stay as they are.
-view = Look closer
-closer = Look closer: the chain rule, depth, the loss
+closer = Look closer: parts of a layer, the chain rule
 
 chain = The chain rule multiplies the stream's gradient once per sublayer f, attention or feed-forward. $f'$ is its derivative. $N'$ is that of the norm, which divides by the size of its input. $I$ is the identity that a residual connection adds. *All*: $\lVert \partial\mathcal{"{"}L{"}"} / \partial x_0 \rVert$ over $\lVert \partial\mathcal{"{"}L{"}"} / \partial x_L \rVert$, over { $layers ->
     [one] one layer
    *[other] { $layers } layers
 }; *on average*: its geometric mean.
 
-by-depth =
-    .alt = Length of the first layer's gradient against the number of layers, a line for each encoder
-    .caption = Length of the gradient ({ $part }) where it ends, for encoders of up to { $layers } layers. A deeper encoder begins with the layers of a shallower one.
-
-loss = Each last vector $h_t$ names the next token $w_{"{"}t+1{"}"}$; the last one names the first. The rows of $E$ are { NUM($names, digits: 6) } tokens. An even guess costs ln { NUM($names, digits: 6) } = **{ NUM($guess) }**.
-shared = Long vectors make the loss high before any training; this says nothing about the gradient's way. The encoders share the sidebar's text, seed and shape. Their norms are `{ $norm }`; none has a norm on the embeddings or dropout.
-
 train = **What are norms and residual connections good for?** A gradient that arrives is only part of the answer. Let both learn a task: read a row of letters, and name the letter at each place. Here they have { $layers } layers and vectors of { $width } numbers, which keeps it short.
     .start = Start both
     .time = About **{ $time }** here.
-    .other = { $names } are chosen now
 training =
     .alt = Right answers of the encoders in training by step, a line each
     .caption = Right answers to sequences that are never learnt from, by step. Dotted: the simple rule, which is to { $rule }.
-outcome-one = After { $steps } steps, { $first } is right for **{ SHARE($first_share) }** of new letters. The simple rule gets { SHARE($rule) }.
-outcome-chance = After { $steps } steps, { $first } is right for **{ SHARE($first_share) }** of new letters, { $second } for **{ SHARE($second_share) }**: the difference can be chance. The simple rule gets { SHARE($rule) }.
-outcome-apart = After { $steps } steps, { $first } is right for **{ SHARE($first_share) }** of new letters, { $second } for **{ SHARE($second_share) }**. The simple rule gets { SHARE($rule) }. Each was trained with one seed; another may come out differently.
+outcome = After { $steps } steps, right for new letters: { $shares }. The simple rule gets { SHARE($rule) }. Each was trained with one seed: differences of up to { SHARE($noise) } can be chance.

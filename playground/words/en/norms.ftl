@@ -1,8 +1,7 @@
 # How long are the vectors, layer by layer?
 # $first, $last: median lengths of the residual stream before the first layer and after the last.
 
-answer-peak = The tokens' vectors grow from **{ NUM($first) }** to **{ NUM($top) }** after layer { $layer }, and shrink to **{ NUM($last) }** by the end of { $layers } layers (medians over { $tokens } tokens).
-answer-way = The tokens' vectors go from **{ NUM($first) }** to **{ NUM($last) }** over { $layers ->
+answer = The tokens' vectors go from **{ NUM($first) }** to **{ NUM($last) }** over { $layers ->
     [one] one layer
    *[other] { $layers } layers
 } (medians over { $tokens ->
@@ -42,17 +41,15 @@ norm = { $place ->
 numbers =
     .alt = { $title }: numbers of the token's vector, before the norm, normalised, and after its learned weights
     .caption = **{ $title }.**
-    .reading = Length { NUM($before) } → { NUM($normalised) } normalised → { NUM($after) }. Number 0: ({ NUM($x, digits: 4) } − ({ NUM($mean, digits: 4) })) / { NUM($divisor, digits: 4) } = { NUM($result, digits: 2) }.
+    .reading = Length { NUM($before) } → { NUM($normalised) } normalised → { NUM($after) }.
 
 trained = **Trained with 12 layers.** Pre-norm: { $pre } Post-norm: { $post }
-closer = Look closer: every token, every norm, directions
+closer = Look closer: every token, every norm
 view = Look closer
-    .help = tokens: lengths token by token. statistics: mean and standard deviation around every norm. cosines: directions. by hand: one norm with its formula.
+    .help = tokens: lengths token by token. statistics: mean and standard deviation around every norm. by hand: one norm with its formula.
 
-part = Length of
-    .help = residual: the vectors between the layers. attention, feed-forward: the outputs of these two parts of a layer.
 tokens =
-    .alt = Heatmap of the length of each token's vector by depth: { $part }
+    .alt = Heatmap of the length of each token's vector by depth
     .caption = A column is a token. A row is what leaves a layer, or the embeddings. The frame marks the chosen token after the chosen layer; click a cell to choose.
     .reading = Lengths go from { NUM($shortest) } to { NUM($longest) }.
     .click = The chosen layer, in its row, and token, in its column. Arrow keys move them.
@@ -60,18 +57,6 @@ tokens =
 statistics =
     .alt = Standard deviation and mean of the features before and after every norm
     .caption = Mean and standard deviation (std) over a token's { $features } features, then averaged over tokens.
-    .reading = Before the norms, std goes from { NUM($low) } to { NUM($high) }; after them, from { NUM($low_after) } to { NUM($high_after) }.
-
-cosines-depth = After so many layers (0: embeddings, 1: after layer 0)
-cosines = The cosine of two vectors compares their directions: 1 means the same, 0 a right angle, −1 the opposite.
-between-layers =
-    .alt = Heatmap of cosines between what leaves each two layers
-    .caption = Do the layers turn a token's vector? Each cell compares it after two of them, averaged over tokens.
-    .reading = Embeddings and last layer: { WEIGHT($ends) }.
-between-tokens =
-    .alt = Heatmap of cosines between tokens at depth { $depth }
-    .caption = Do the tokens point the same way? Each cell compares two tokens at depth { $depth }.
-    .reading = The mean over all pairs is { WEIGHT($mean) }; at the embeddings { WEIGHT($first) }, after the last layer { WEIGHT($last) }.
 
 by-hand = `{ $name }` of { $token }
     .norm = Norm, in the order of the computation

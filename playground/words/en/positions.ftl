@@ -1,32 +1,32 @@
 # How does the encoder know the order of the words?
 # $first, $second: the two tokens that are swapped. $placed, $bare: the largest change of an output with positions and without.
 
-how-table = It adds a vector to each token: the one of its position.
+how-learned = It adds a vector to each token: the one of its position, which was learned.
+how-sinusoidal = It adds a vector to each token: the one of its position, made of sines and cosines.
+how-sinusoidal-doubled = It adds a vector to each token: the one of its position, made of sines and cosines with twice the exponent.
+how-none = It adds no positions.
 how-rotary = It turns each query and key by an angle that depends on the position.
 how-alibi = It subtracts from each score an amount that grows with the distance.
 how-relative = It adds to each score a number that depends on the distance.
 
-answer-positions = Only positions tell the order. Swap { $first } and { $second }: outputs, which are at most { NUM($size) } in size, change by up to **{ NUM($placed) }**. Without positions, nothing changes.
-answer-both = Swap { $first } and { $second }: outputs, which are at most { NUM($size) } in size, change by up to **{ NUM($placed) }**, and by **{ NUM($bare) }** without positions. The { $part ->
-    [mask] causal mask
-    [window] attention window
-   *[reshape] reshape merge
-} tells the order too.
-answer-none = **It does not**: this encoder adds no positions. Swap { $first } and { $second }: each word keeps its output.
-answer-part = This encoder adds no positions: only its { $part ->
-    [mask] causal mask
-    [window] attention window
-   *[reshape] reshape merge
-} tells the order. Swap { $first } and { $second }: outputs change by up to **{ NUM($bare) }**.
-answer-unseen = This swap shows no order. Swap { $first } and { $second }: every word keeps its output, also with positions.
-answer-equal = { $first } and { $second } are the same token: a swap changes nothing. Choose two different tokens.
-answer-same = Choose two different tokens to swap.
+answer-placed = Swap { $first } and { $second }: outputs, which are at most { NUM($size) } in size, change by up to **{ NUM($placed) }**; without positions, by **{ NUM($bare) }**. { $part ->
+    [mask] The causal mask tells the order too.
+    [window] The attention window tells the order too.
+    [reshape] The reshape merge tells the order too.
+   *[none] Nothing else tells the order.
+}
+answer-bare = Swap { $first } and { $second }: outputs change by up to **{ NUM($bare) }**. { $part ->
+    [mask] Only the causal mask tells the order.
+    [window] Only the attention window tells the order.
+    [reshape] Only the reshape merge tells the order.
+   *[none] **It does not know the order.**
+}
+answer-same = { $first } and { $second } are the same token: a swap changes nothing. Choose two different tokens.
 one-token = This sentence has one token: there is nothing to swap.
 
 swap-first = Swap this token: { $token }
 swap-second = with this one: { $token }
-swapped = The sentence after the swap, with the old positions. Faded tokens did not move.
-chip = position { $now }, before: { $before }
+swapped = The sentence after the swap: **{ $sentence }**
 bars =
     .alt = Bars: largest change of each word's output after the swap
     .caption = How far does each word's output move? A bar is the largest change among its numbers. A word is compared with itself, wherever it stands. Changes by rounding count as none.
@@ -38,9 +38,7 @@ closer = Look closer: what is added, and how the table is made
 view = Look closer
 no-table = This encoder adds no table. Below is the standard one, for comparison.
 
-order = Attention by itself treats the tokens as a set: it does not know their order.
-order-table = Attention by itself treats the tokens as a set: it does not know their order. A position table can add it: its row $P_t$ is added to the vector of the token at position $t$.
-kind-learned = **This table is learned.** Its rows are parameters, like every other weight. A longer sentence than the table is cut: there is no row for the rest.
+kind-learned = **This table is learned**, and its row $P_t$ is added to the vector of the token at position $t$. Its rows are parameters, like every other weight. A longer sentence than the table is cut: there is no row for the rest.
 kind-sinusoidal = **This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the pair before. Sines go on for ever, but a model has learned only from the rows that it has seen.
 kind-sinusoidal-doubled = **This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most dimensions hardly change.
 kind-none = **This encoder adds no positions.** The standard table is drawn for comparison.
@@ -51,7 +49,6 @@ kind-relative = **This encoder adds a learned number to each score**: one for ea
 table =
     .alt = Heatmap of the position table: positions in rows, dimensions in columns
     .caption = Each row is the vector of one position; each column is one of its numbers, a *dimension*. Drawn: { $rows } of { $all } positions, { $columns } of { $width } dimensions.
-    .reading = Rows have lengths (L2 norms) from { NUM($shortest) } to { NUM($longest) }.
 distances =
     .alt = Lines: what becomes of a score by the distance of key and query
 curves-rotary = What is left in the score of a pair of features that is equal in query and key: 1 at the same place, less where the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, and can carry what words mean.
@@ -62,17 +59,9 @@ equivariance = **Why does the order get lost without positions?** A score depend
 
 addition = The position's row is { NUM($low) } to { NUM($high) } times as long as the embedding. The mean cosine between embedding and sum is { NUM($cosine) }; 1 means the same direction.
 
-dimension = dimension, curve { $number }
-curves =
-    .alt = Lines: chosen dimensions of the position table by position
-    .caption = A curve is one dimension, a column of the table, position by position.
-    .reading = Dimension { $dimension } repeats after { NUM($length) } positions, its *wavelength*.
-
-measure = Measure
 similarity =
-    .alt = Heatmap of the { $measure } between positions
-    .caption = The { $measure } between every two rows. If stripes follow the diagonal, only the *offset* counts: how far apart two positions are. The frame marks the chosen query's and key's positions.
-    .click = The query's position, in its row, and the key's, in its column. Arrow keys move them.
+    .alt = Heatmap of the dot products between positions
+    .caption = The dot product of every two rows. If stripes follow the diagonal, only the *offset* counts: how far apart two positions are.
 
 wavelengths =
     .alt = Lines: wavelength of each pair of dimensions, standard and doubled exponent, on a logarithmic axis

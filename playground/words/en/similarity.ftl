@@ -23,6 +23,7 @@ run = { $sentences ->
     [one] One sentence
    *[other] { $sentences } sentences
 } of { $shortest } to { $longest } tokens.
+english-only = **English only:** the trained model learnt from English, and some sentences here look like another language.
 
 list = More sentences to compare, one a line
     .help = They join the sidebar's, up to { $most } sentences.

@@ -36,13 +36,10 @@ def test_each_chart_frames_the_same_place_by_its_own_axes() -> None:
     assert component_data(app, "focus_line")["weight"] == f"weight {weights[1]:.2f}"
     app = open_page("norms", **SMALL, text="a cat sat", norms_closer=True, **PLACE)
     assert selected(app) == {"norms_by_layer": [0, 1], "norms_by_token": [2, 4]}, "layer 1 leads to depth 2"
-    assert frames(choose(app, norms_part="attention"))["norms_by_token"]["rows"] == [0, 1]
     assert component_data(app, "focus_line")["shown"] == ["layer", "query"], "no head and no key count"
     app = open_page("step_by_step", **SMALL, text="a cat sat", step_stage="softmax", **PLACE)
     assert component_data(app, "focus_line")["shown"] == [*PLACE]
     assert selected(app) == {"step_softmax": [0, 1], "step_pattern": [4, 1]}
-    app = open_page("positions", **SMALL, text="a cat sat", positions_view="similarity", **PLACE)
-    assert selected(app) == {"between_positions": [4, 1]}
     app = open_page("overview", **SMALL, text="a cat sat", overview_more=True, **PLACE)
     assert selected(app) == {"overview_attention": [1, 2]}
     chips = component_data(app, "token_chips")

@@ -137,7 +137,7 @@ NEEDED = {
     "tutorials": {"tutorials_differences": "true"},  # its charts
     "what_if": {"do": "0.0:zero"},
     "training": {"d_model": "32", "n_heads": "2", "d_ff": "64"},  # else it would take too long here
-    "gradient_flow": {"gradient_layers": "3"},  # else a sweep over twelve depths, at each look
+    "gradient_flow": {"gradient_layers": "3"},  # else twelve, at each look
 }
 """What a page's link has to say for the page to show a run of the text, or to show it soon."""
 IN_THE_EXPANDERS = ("n_layers", "d_ff", "norm", "tokenizer", "max_len")

@@ -10,7 +10,7 @@ from tests.web.app_test import SMALL, choose, open_page, sentences, shown_focus,
 LONG = "\n".join(f"Sentence {n} " + "日本語 " * 60 for n in range(6))
 SET = {
     "text": LONG, "weights": "random", "tokenizer": "word", "d_model": 64, "n_heads": 4, "n_layers": 2, "sentence": 3,
-    "layer": 1, "head": 2, "query": 3, "key": 2, "norms_view": "cosines",
+    "layer": 1, "head": 2, "query": 3, "key": 2, "norms_view": "statistics",
 }  # fmt: skip
 
 

@@ -5,15 +5,14 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.mistakes.bug_lab import open_lab
-from playground.mistakes.lab_tests import TESTS
+from playground.mistakes.bug_lab import TESTS, open_case
 from playground.mistakes.registry import MISTAKES
 from playground.views.bug_lab import explain_innocence, name_suspect
 from tests.web.app_test import answer, array, charts, open_page, press, prose, sentences, without_error
 
-LAB = open_lab(2, "easy")
-(GUILTY,) = LAB.case.mistakes
-WRONG = next(key for key in LAB.case.suspects if key not in LAB.case.mistakes)
+LAB = open_case(2, "easy")
+(GUILTY,) = LAB.mistakes
+WRONG = next(key for key in LAB.suspects if key not in LAB.mistakes)
 
 
 def page(**query: Any) -> AppTest:
@@ -36,7 +35,7 @@ def test_a_newcomer_reads_nothing_of_the_mistake() -> None:
 
 def test_tests_show_what_they_show_in_their_order() -> None:
     app = press(page(), "lab_test_pattern")
-    assert TESTS["pattern"].run(LAB).sentence in prose(app)
+    assert TESTS["pattern"].write_finding(LAB) in prose(app)
     assert list(charts(app)) == ["lab_pattern_0"]
     assert app.button(key="lab_test_pattern").disabled
     app = press(app, "lab_test_symptom")
@@ -59,16 +58,16 @@ def test_a_wrong_accusation_is_answered_by_numbers() -> None:
 
 @pytest.mark.parametrize("seed", [1, 7, 11])
 def test_a_solved_case_shows_the_lines_of_its_encoder(seed: int) -> None:
-    lab = open_lab(seed, "any")
-    (key,) = lab.case.mistakes
+    lab = open_case(seed, "any")
+    (key,) = lab.mistakes
     app = page(lab_seed=seed, lab_level="any", lab_accused=[key])
-    wrong, right = MISTAKES[key].write_lines(lab.case.config)
+    wrong, right = MISTAKES[key].write_lines(lab.config)
     assert app.code[0].value == f"# wrong\n{wrong}\n\n# right\n{right}"
     assert name_suspect(key) in answer(app)
 
 
 def test_two_mistakes_are_found_one_after_the_other() -> None:
-    first, second = open_lab(2, "two").case.mistakes
+    first, second = open_case(2, "two").mistakes
     app = accuse(page(lab_level="two"), second)
     assert "found: 1" in answer(app)
     assert answer(accuse(app, first)).startswith("Found: ")

@@ -56,8 +56,6 @@ def test_the_page_opens_with_a_translation_and_its_widgets_have_keys_of_their_ow
     choose(app, **{f"encdec_example_{name}": value for name, value in chosen.items()})
     assert "decoder self, layer 0, head 2" in captions(app)
     assert table(app, "next token")["next token"].iloc[0] == "porte"
-    choose_sentence(app, "the elephant")
-    assert [info.icon for info in app.info] == [":material/help:"]
     choose_sentence(app, " .,! ")
     assert app.error
     assert not charts(app)
@@ -105,20 +103,3 @@ def test_a_blank_line_is_asked_for_and_the_other_stays_where_it_is(key: str, bla
     assert charts(choose(app, **{key: "kat"}))
     (other,) = {"text", "encdec_target"} - {key}
     assert app.text_area(key=other).value == {"text": TEXT, "encdec_target": TARGET}[other]
-
-
-@pytest.mark.long
-def test_each_source_keeps_its_own_values_while_the_other_one_is_shown() -> None:
-    app = choose(page(encdec_example="a cow", encdec_example_head="2"), encdec_source="your text")
-    assert app.text_area(key="encdec_target").value == DEFAULT_TARGET
-    assert not {"encdec_example", "encdec_example_head"} & set(app.query_params)
-    choose(app, encdec_target="een kat", encdec_head=5)
-    choose(app, encdec_source="trained example")
-    assert app.text_input(key="encdec_example").value == "a cow"
-    assert values(app, "encdec_example_head") == {"encdec_example_head": 2}
-    assert not {"encdec_target", "encdec_head"} & set(app.query_params)
-    choose(app, encdec_source="your text")
-    assert values(app, "encdec_target", "encdec_head") == {"encdec_target": "een kat", "encdec_head": 5}
-    press(app, "reset")
-    assert source(app) == "trained example"
-    assert values(choose(app, encdec_source="your text"), "encdec_head") == {"encdec_head": 0}

@@ -22,7 +22,7 @@ from tests.web.app_test import (
     values,
     without_error,
     words,
-)  # fmt: skip
+)
 
 STAGES = order(PRESETS["minilm-l6"].config)
 STEPS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage in STAGES} | {
@@ -30,70 +30,41 @@ STEPS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage 
 }  # fmt: skip
 MASKS = {f"encdec_mask_{name}" for name in ("source_padding", "target_padding", "no_peek", "combined")}
 VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
-    "overview": ("overview_shapes", {"overview_attention", "overview_norms", "overview_parameters"},
-                 {"false": set(), "true": set()}),
+    "overview": ("overview_batch", {"overview_attention", "overview_norms", "overview_parameters"},
+                 {"this text": set()}),
     "attention": ("attention_view", {"attention_grid", "attention_pattern"},
                   {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy", "rollout")}),
     "norms": ("norms_view", {"norms_by_layer"},
-              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"},
-               "cosines": {"cosines_between_layers", "cosines_between_tokens"}, "by hand": set()}),
+              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"}, "by hand": set()}),
     "positions": ("positions_view", {"position_table", "swap_differences"},
-                  {"swap two words": set(), "this sentence": set(),
-                   "curves": {"position_curves"}, "similarity": {"between_positions"},
-                   "doubled exponent": {"wavelengths"}}),
+                  {"this sentence": set(), "similarity": {"between_positions"}, "doubled exponent": {"wavelengths"}}),
     "step_by_step": ("step_stage", set(), STEPS),
-    "gradient_flow": ("gradient_view", {"gradient_by_layer"},
-                      {"chain rule": set(), "depth sweep": {"gradient_by_depth"}}),
+    "gradient_flow": ("gradient_of", {"gradient_by_layer"}, {"attention": set(), "stream": set()}),
     "encoder_decoder": ("encdec_attention", {"encdec_grid", "encdec_pattern"} | MASKS,
                         {view: set() for view in ("encoder self", "decoder self", "cross")}),
-    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length", "named_models",
+    "parameters": ("parameters_view", {"parameter_breakdown", "flops_breakdown", "flops_by_length",
                    "capability_by_parameters"},
                    {view: set() for view in ("components", "layers")}),
 }  # fmt: skip
 """Of each page: the key of its view, the charts of every view, and those of each."""
-FOLDS = {
-    "overview": {"overview_more": True},
-    "norms": {"norms_closer": True},
-    "positions": {"positions_table": True, "positions_closer": True},
-    "parameters": {
-        "parameters_formulas": True,
-        "parameters_costs": True,
-        "parameters_models": True,
-        "parameters_bought": True,
-    },
-    "gradient_flow": {"gradient_six": True},
-}
-"""What opens a page's panels."""
-TABLES = {"by hand": {"norm_by_hand"}, "doubled exponent": {"wavelengths"}}
-"""Where a view's tables are not those of its own charts."""
+FOLDS = dict.fromkeys(
+    ("overview_more", "norms_closer", "positions_table", "positions_closer", "parameters_formulas", "parameters_costs",
+     "parameters_bought", "gradient_six", "encdec_show_masks"),
+    True,
+)  # fmt: skip
+"""What opens the pages' panels."""
 
 
 def drawn(app: AppTest) -> set[str]:
     """The names of everything that is drawn, but for why a token looks there, and what a norm does to one."""
-    found = {
-        name for name in charts(without_error(app)) if not name.startswith(("why_", "norm_effect_", "norm_numbers_"))
-    }
+    found = {name for name in charts(without_error(app)) if not name.startswith(("why_", "norm_numbers_"))}
     return found | ({"attention_lines"} if drawn_lines(app) else set())
-
-
-def look(app: AppTest, page: str, view: str) -> AppTest:
-    key = VIEWS[page][0]
-    if key == "overview_shapes":
-        return open_panels(app, key) if view == "true" else app
-    return choose(app, **{key: view})
 
 
 ODD: tuple[dict[str, object], ...] = (
     {"norm_placement": "pre", "final_norm": True, "norm": "scalar", "sentence": 2, "causal": True},
     {"norm": "none", "residual": False, "n_heads": 1, "n_layers": 1, "positions": "none", "n_segments": 0},
-    {
-        "norm": "rms",
-        "fused_qkv": True,
-        "head_merge": "reshape",
-        "activation": "silu",
-        "gated": True,
-        "embedding_norm": False,
-    },
+    {"norm": "rms", "fused_qkv": True, "head_merge": "reshape", "activation": "silu", "gated": True},
     {"d_model": 15, "n_heads": 15, "norm": "scalar", "positions": "sinusoidal-doubled", "sentence": 3},
     {"tokenizer": "bpe", "vocab_size": 300, "text": "hello world", "max_len": 5, "scale_embeddings": True},
     {"tokenizer": "word", "text": "x", "encdec_target": "x", "attention_show": "average of heads"},
@@ -107,11 +78,9 @@ ODD: tuple[dict[str, object], ...] = (
 @pytest.mark.parametrize("number", range(len(ODD)))
 def test_every_page_opens_on_odd_sentences_and_architectures(page: str, number: int) -> None:
     link = SMALL | {"text": ODD_TEXT, "gradient_layers": 3, "step_dropout": True, "encdec_source": "your text"}
-    link |= {"encdec_show_masks": True}
     key, always, views = VIEWS[page]
     view, own = [*views.items()][number % len(views)]
-    folds = FOLDS.get(page, {})
-    app = open_page(page, **link | ODD[number] | folds | ({} if key == "overview_shapes" else {key: view}))
+    app = open_page(page, **link | ODD[number] | FOLDS | {key: view})
     swapped = set() if "nothing to swap" in sentences(app) else {"swap_differences"}
     drops = {"step_drops"} if page == "step_by_step" else set()
     assert drawn(app) == (always | own | drops) - ({"swap_differences"} - swapped)
@@ -122,23 +91,23 @@ def test_every_page_opens_on_odd_sentences_and_architectures(page: str, number: 
 @pytest.mark.parametrize("page", ["norms", "positions", "step_by_step"])
 def test_every_view_opens_where_numbers_overflow(page: str) -> None:
     deep = {"norm": "none", "n_layers": 96, "d_model": 64, "layer": 95, "step_dropout": True}
-    app = open_page(page, **SMALL | deep | FOLDS.get(page, {}))
-    _, always, views = VIEWS[page]
+    app = open_page(page, **SMALL | deep | FOLDS)
+    key, always, views = VIEWS[page]
     for view, own in views.items():
-        assert drawn(look(app, page, view)) >= always | own
+        assert drawn(choose(app, **{key: view})) >= always | own
         assert sentences(app).count("**Overflow**") == 1, "the frame says it, once"
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("page", ["norms", "positions", "step_by_step", "gradient_flow"])
 def test_tables_and_code_open(page: str) -> None:
-    app = open_page(page, **SMALL | FOLDS.get(page, {}), text="a cat, a cat", gradient_layers=2)
+    app = open_page(page, **SMALL | FOLDS, text="a cat, a cat", gradient_layers=2)
     before = len(app.dataframe)
     assert not app.code
-    _, always, views = VIEWS[page]
+    key, always, views = VIEWS[page]
     for view, own in views.items():
-        tables = always | TABLES.get(view, own)
-        open_panels(look(app, page, view), *(f"{table}_open" for table in tables), f"{page.split('_by')[0]}_code")
+        tables = always | ({"norm_by_hand"} if view == "by hand" else own)
+        open_panels(choose(app, **{key: view}), *(f"{table}_open" for table in tables), f"{page.split('_by')[0]}_code")
         assert len(app.dataframe) == before + len(tables)
         assert all(not frame.value.empty for frame in app.dataframe)
         assert any("def " in code.value for code in app.code)
@@ -149,9 +118,8 @@ def test_tables_and_code_open(page: str) -> None:
     [("norms", "norms_by_layer"), ("positions", "swap_differences"), ("gradient_flow", "gradient_by_layer")],
 )
 def test_padding_takes_no_part(page: str, chart: str) -> None:
-    link = SMALL | {"gradient_layers": 3}
     alone, beside = (
-        [trace for trace in charts(open_page(page, **link, text=text))[chart] if None not in trace["y"]]
+        charts(open_page(page, **SMALL, gradient_layers=3, text=text))[chart]
         for text in ("abcd", "abcd\na much longer sentence")
     )
     for one, other in zip(alone, beside, strict=True):
@@ -162,11 +130,11 @@ def test_padding_takes_no_part(page: str, chart: str) -> None:
     ("page", "last"),
     [
         ("encoder_decoder", {"encdec_layer": 1, "encdec_head": 3, "encdec_position": 6}),
-        ("norms", {"norms_layer": 2}),
+        ("norms", {"norms_norm": 4}),
     ],
 )
 def test_a_number_past_the_last_is_moved_there_with_a_sentence(page: str, last: dict[str, int]) -> None:
-    link = {**SMALL, "text": "a cat sat", "encdec_target": "een kat", "norms_view": "cosines", "seed": 7}
+    link = {**SMALL, "text": "a cat sat", "encdec_target": "een kat", "norms_view": "by hand", "seed": 7}
     app = without_error(open_page(page, **link, **dict.fromkeys(last, 50)))
     assert values(app, *last, "seed") == last | {"seed": 7}
     assert all(f"{key}=50" in sentences(app) for key in last)
@@ -179,12 +147,6 @@ def test_a_focus_past_the_last_is_shown_at_the_last_with_a_word(page: str) -> No
     assert line["places"] == {"layer": 1, "head": 3, "query": 8, "key": 8}
     assert all(f"the last {place} is {last}" in line["note"] for place, last in line["places"].items())
     assert sentences(app) == ""
-
-
-def test_a_depth_stays_within_a_model_that_shrinks() -> None:
-    app = open_page("norms", **SMALL | {"n_layers": 4}, norms_view="cosines", norms_layer=3)
-    assert values(app, "norms_layer") == {"norms_layer": 3}
-    assert values(without_error(choose(app, n_layers=2)), "norms_layer") == {"norms_layer": 2}
 
 
 REFUSED: dict[str, dict[str, object]] = {

