@@ -75,18 +75,18 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     """The page: the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
-    linking, every_head = list_linking_heads(scene.now.run, scene.focus), Later((all_heads(scene, options),))
+    linking, every_head = _list_linking_heads(scene.now.run, scene.focus), Later((_all_heads(scene, options),))
     drawing = (
         Control("attention_show", say("attention", "show"), say("attention", "show.help")),
         Control("attention_colours", say("attention", "colours"), say("attention", "colours.help")),
         Control("attention_hide", say("attention", "hide"), say("attention", "hide.help")),
     )
-    large = (pattern_map(scene, options), Panel("attention_drawing", say("attention", "drawing"), drawing))
+    large = (_pattern_map(scene, options), Panel("attention_drawing", say("attention", "drawing"), drawing))
     if options["attention_show"] == AVERAGE:
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
     else:
         why, tests, steps = answer_why(scene, options)
-        beside = Group("beside_map", (why, *show_quick_changes(scene)))
+        beside = Group("beside_map", (why, *_show_quick_changes(scene)))
         yield Group("attention_top", (linking, Columns((large, (beside,)))))
         yield from tests
         yield every_head
@@ -103,7 +103,7 @@ def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str
     `most`: the key, with the next one; `other`: another one; `only`: there is no other; `hidden`.
     """
     place = focus.within(run.config)
-    row = shown_pattern(run, focus, options)[place.query]
+    row = _shown_pattern(run, focus, options)[place.query]
     query, key = (quote_place(run.tokens, each) for each in (place.query, place.key))
     numbers: dict[str, Any] = {"query": query, "key": key, "where": _name_shown(run, focus, options)}
     if is_hidden(run, place):
@@ -118,8 +118,7 @@ def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str
     return "other" if row[strongest] > row[place.key] else "most", numbers
 
 
-def list_linking_heads(run: Run, focus: Focus) -> Group:
-    """Return buttons of the heads with the most weight from the query to the key, the way into the page."""
+def _list_linking_heads(run: Run, focus: Focus) -> Group:
     names = {"query": quote_place(run.tokens, focus.query), "key": quote_place(run.tokens, focus.key)}
     if _is_hidden_everywhere(run, focus):
         return Group("linking_heads", (Paragraph(say("attention", "linking-hidden", **names), "caption"),))
@@ -137,11 +136,10 @@ def list_linking_heads(run: Run, focus: Focus) -> Group:
 
 
 def _is_hidden_everywhere(run: Run, focus: Focus) -> bool:
-    """Whether the key is hidden from the query in every layer: some layers may have a window, and others none."""
     return all(run.why_hidden(layer, focus.query, focus.key) for layer in range(run.config.n_layers))
 
 
-def show_quick_changes(scene: Heads) -> Iterator[Item]:
+def _show_quick_changes(scene: Heads) -> Iterator[Item]:
     """Buttons that switch the head off or cut its link, and what a change that is made has moved."""
     lab, focus, tokens = scene.now, scene.focus, scene.now.run.tokens
     cut = (focus.query, focus.key, 0.0)
@@ -160,7 +158,7 @@ def show_quick_changes(scene: Heads) -> Iterator[Item]:
 # --- the large map, and every head
 
 
-def shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
+def _shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
     """Return one head's weights (T, T), or the average of the layer's heads; of the nearest head that the run has."""
     place = focus.within(run.config)
     heads: Array = run.pattern(place.layer)
@@ -168,7 +166,7 @@ def shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
     return shown
 
 
-def visible_tokens(run: Run, options: Options) -> Mask:
+def _visible_tokens(run: Run, options: Options) -> Mask:
     """(T,): the tokens that maps show."""
     return ~run.special if options["attention_hide"] else np.full(len(run.tokens), True)
 
@@ -189,8 +187,7 @@ def _scale(options: Options) -> WeightScale:
     return WeightScale(square_root=options["attention_colours"] == "square root")
 
 
-def pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
-    """What `attention_show` asks for, large."""
+def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
     focus, name = scene.focus, _name_shown(scene.now.run, scene.focus, options)
 
     def layer_of(subject: Lab) -> int:
@@ -200,7 +197,7 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
         options,
         key="attention_pattern",
         beside_key="head",
-        weights=lambda subject: shown_pattern(subject.run, focus, options),
+        weights=lambda subject: _shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(layer_of(subject)) & ~subject.run.padding[:, None],
         window=lambda subject: subject.run.config.window_of(layer_of(subject)),
         colours=weight_colours(_scale(options)),
@@ -214,16 +211,15 @@ def pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
 
 
 def _token_map(options: Options, **chart: Any) -> Heatmap[Lab]:
-    """A map between the tokens that are not hidden."""
     return head_map(
         tokens=lambda subject: subject.run.tokens,
-        visible=lambda subject: visible_tokens(subject.run, options),
+        visible=lambda subject: _visible_tokens(subject.run, options),
         **chart,
     )
 
 
 def _visible_patterns(run: Run, options: Options) -> Array:
-    visible = visible_tokens(run, options)
+    visible = _visible_tokens(run, options)
     patterns: Array = run.patterns()[:, :, visible][..., visible]
     return patterns
 
@@ -233,10 +229,9 @@ def _shrink_patterns(lab: Lab, *, hide_special: bool) -> Array:
     return shrink(_visible_patterns(lab.run, {"attention_hide": hide_special}))
 
 
-def all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
-    """Every head as a thumbnail; a click opens it."""
+def _all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
     run = scene.now.run
-    tokens = [run.tokens[place] for place in np.flatnonzero(visible_tokens(run, options))]
+    tokens = [run.tokens[place] for place in np.flatnonzero(_visible_tokens(run, options))]
     return HeadGrid(
         key="attention_grid",
         alt=say("attention", "grid.alt", layers=run.config.n_layers, heads=run.config.n_heads),
@@ -257,16 +252,15 @@ def all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
 # --- closer views
 
 
-def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
-    """Every query's strongest keys as lines, the focus's query in colour."""
+def _show_lines(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus = scene.now.run, scene.focus
-    drawn = choose_tokens(focus.query, shown=visible_tokens(run, options) & ~run.padding)
+    drawn = choose_tokens(focus.query, shown=_visible_tokens(run, options) & ~run.padding)
 
     def lines(subject: Lab) -> Lines:
-        return head_lines(shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
+        return head_lines(_shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
 
     def weights(subject: Lab) -> pd.DataFrame:
-        table = token_table(shown_pattern(subject.run, focus, options), run.tokens).loc[drawn, drawn]
+        table = token_table(_shown_pattern(subject.run, focus, options), run.tokens).loc[drawn, drawn]
         return table.rename_axis("query").rename_axis("key [weight]", axis=1)
 
     numbers = {"most": strongest_keys(max(1, int(drawn.sum()))), "least": SMALLEST_WEIGHT}
@@ -284,10 +278,10 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
 def _query_table(scene: Heads, options: Options) -> dict[str, Any]:
     """The table of the query's weights, the largest first; a click on a row chooses its key."""
     run, names = scene.now.run, np.array(token_names(scene.now.run.tokens))
-    visible = visible_tokens(run, options) & ~run.padding
+    visible = _visible_tokens(run, options) & ~run.padding
 
     def table(subject: Lab) -> pd.DataFrame:
-        row = shown_pattern(subject.run, scene.focus, options)[scene.focus.query]
+        row = _shown_pattern(subject.run, scene.focus, options)[scene.focus.query]
         order = [place for place in np.argsort(-row, kind="stable") if visible[place]]
         return pd.DataFrame({"weight": row[order]}, pd.Index(names[order], name="key"))
 
@@ -299,14 +293,13 @@ def _query_table(scene: Heads, options: Options) -> dict[str, Any]:
     }
 
 
-def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
-    """What the focus's query attends to, of the visible keys."""
+def _show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus, names = scene.now.run, scene.focus, token_names(scene.now.run.tokens)
-    allowed = run.allowed_in(focus.layer)[focus.query] & visible_tokens(run, options)
-    ranked = ranked_keys(shown_pattern(run, focus, options)[focus.query], allowed)
+    allowed = run.allowed_in(focus.layer)[focus.query] & _visible_tokens(run, options)
+    ranked = ranked_keys(_shown_pattern(run, focus, options)[focus.query], allowed)
 
     def weights(subject: Lab) -> Mapping[str, Mapping[str, float]]:
-        row = shown_pattern(subject.run, focus, options)[focus.query]
+        row = _shown_pattern(subject.run, focus, options)[focus.query]
         return {"": {names[key]: float(row[key]) for key in ranked}}
 
     yield Bars(
@@ -323,8 +316,7 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     )
 
 
-def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
-    """How spread out every head is, over all tokens but padding."""
+def _show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
 
     def entropies(subject: Lab) -> Array:
         return mean_entropy(subject.run.patterns(), ~subject.run.padding).astype(np.float32)
@@ -347,8 +339,7 @@ def show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
     )
 
 
-def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
-    """Which share each input token has in each position of the layer, by attention alone."""
+def _show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
     layer = scene.focus.layer
 
     def shares(subject: Lab) -> Array:
@@ -372,8 +363,7 @@ def show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
     )
 
 
-def show_linking_heads(scene: Heads, options: Options) -> Iterator[Item]:
-    """Every head's weight from the query to the key, the largest first."""
+def _show_linking_heads(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus = scene.now.run, scene.focus
     names = {"query": quote_place(run.tokens, focus.query), "key": quote_place(run.tokens, focus.key)}
     if _is_hidden_everywhere(run, focus):
@@ -398,8 +388,7 @@ def _open_head(place: tuple[int, int]) -> dict[str, Any]:
     return {"layer": int(place[0]), "head": int(place[1]), "attention_show": "one head"}
 
 
-def show_known_for(scene: Heads, options: Options) -> Iterator[Item]:
-    """What every head is known for, by rules that each name some keys."""
+def _show_known_for(scene: Heads, options: Options) -> Iterator[Item]:
     layer, head = scene.focus.layer, scene.focus.head
     try:
         measured, habits = len(PROBES), habits_in_probes(scene.now.without_changes)
@@ -435,11 +424,11 @@ def habits_in_probes(lab: Lab) -> Habits:
 
 
 VIEWS: Mapping[str, Callable[[Heads, Options], Iterator[Item]]] = {
-    "lines": show_lines,
-    "ranking": show_ranking,
-    "entropy": show_entropies,
-    "rollout": show_rollout,
-    "heads that link": show_linking_heads,
-    "what heads are known for": show_known_for,
+    "lines": _show_lines,
+    "ranking": _show_ranking,
+    "entropy": _show_entropies,
+    "rollout": _show_rollout,
+    "heads that link": _show_linking_heads,
+    "what heads are known for": _show_known_for,
 }
 """By the value of `attention_view`."""

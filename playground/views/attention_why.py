@@ -124,18 +124,17 @@ def explain_cell(lab: Lab, focus: Focus, rival: str = AUTOMATIC) -> Explanation:
     walk = Walk(lab.layer(focus.layer), focus.head, focus.query, focus.key)
     stream, rivals = _stream_of(lab, focus.layer), compete(walk)
     maps = _head_maps(lab, focus.layer, focus.head, destination(walk)[1])
-    opponent = None if rival == MEAN else find_rival(lab.run, focus, walk.unmasked())
+    opponent = None if rival == MEAN else _find_rival(lab.run, focus, walk.unmasked())
     if rival.isdecimal() and int(rival) != walk.key and int(rival) in rivals.keys:
         opponent = int(rival)
     split = split_score(walk, stream, maps, opponent)
     return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
 
 
-def find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
-    """Return the key with the most weight, or score, (T,), beside this one, among words if this is one; None without.
+def _find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
+    """Return the key with the most weight, or score, (T,), beside this one; None without.
 
-    Heads that find no word look at [CLS] or [SEP]: as the rival of a word it would say little about that word. The
-    query's own word is the last choice: nobody asks why *it* means this and not itself.
+    Beside a word that is another word, rather than [CLS], [SEP] or the query itself, which say little about it.
     """
 
     def is_word(place: int) -> bool:
@@ -152,17 +151,10 @@ def is_hidden(run: Run, focus: Focus) -> bool:
     return run.why_hidden(focus.layer, focus.query, focus.key) != ""
 
 
-def ask_why(run: Run, focus: Focus, rival: int | None = None, weights: Array | None = None) -> str:
-    """Return the question in markdown: why the query looks at the key, why not more, or why not at all.
-
-    Args:
-        run: whose tokens are named.
-        focus: the cell.
-        rival: with more weight than the key's, it makes the question "not more"; by default as of `explain_cell`.
-        weights: (T,), the query's, if not the run's.
-    """
-    weights = run.pattern(focus.layer)[focus.head, focus.query] if weights is None else weights
-    rival = find_rival(run, focus, weights) if rival is None else rival
+def ask_why(run: Run, focus: Focus) -> str:
+    """Return the question in markdown: why the query looks at the key, why not more, or why not at all."""
+    weights = run.pattern(focus.layer)[focus.head, focus.query]
+    rival = _find_rival(run, focus, weights)
     is_less = rival is not None and weights[focus.key] < (1 - ROUNDING) * weights[rival]
     case = "hidden" if is_hidden(run, focus) else "less" if is_less else "more"
     query, key = quote_place(run.tokens, focus.query), quote_place(run.tokens, focus.key)
@@ -195,13 +187,10 @@ def _open_trained(lab: Lab) -> Item:
 
 
 def _describe(found: Explanation) -> Iterator[Item]:
-    """The question, the weight beside the rival's, and the lead by kinds of sources."""
     walk, run = found.walk, found.walk.layer.run
     focus = Focus(walk.layer.layer, walk.head, walk.query, walk.key)
-    own = np.zeros(len(run.tokens))
-    own[found.rivals.keys] = found.rivals.weights
-    yield Paragraph(ask_why(run, focus, found.split.opponent, own), "header")
-    names, best = token_names(run.tokens), find_rival(run, focus, walk.unmasked())
+    yield Paragraph(ask_why(run, focus), "header")
+    names, best = token_names(run.tokens), _find_rival(run, focus, walk.unmasked())
     strongest = say("attention", "rival-none") if best is None else say("attention", "rival-best", key=names[best])
     rivals = {str(key): names[key] for key in sorted(found.rivals.keys.tolist()) if key != walk.key}
     rivals = {AUTOMATIC: strongest, MEAN: say("attention", "rival-mean"), **rivals}
@@ -331,8 +320,7 @@ def _fold_steps(found: Explanation | None, options: Options) -> Group:
     return Group("why_steps", (Panel("attention_steps", say("attention", "steps"), tuple(items)),))
 
 
-def show_sources(found: Explanation) -> Iterator[Item]:
-    """The difference of two keys' scores, by what wrote the keys' vectors; in the table, by every pair."""
+def _show_sources(found: Explanation) -> Iterator[Item]:
     if not found.has_parts:
         yield Paragraph(say("attention", "sources-none"), "caption")
         return
@@ -355,8 +343,7 @@ def show_sources(found: Explanation) -> Iterator[Item]:
     )
 
 
-def show_competition(found: Explanation) -> Iterator[Item]:
-    """The query's strongest keys, with weight and score."""
+def _show_competition(found: Explanation) -> Iterator[Item]:
     rivals, (query, key, _) = found.rivals, found.names
     yield Formula(r"w_j = \frac{e^{s_j}}{\sum_i e^{s_i}} \qquad \frac{w_j}{w_i} = e^{s_j - s_i}")
     yield Paragraph(say("attention", "competition", query=query, keys=len(rivals.keys)))
@@ -384,8 +371,7 @@ def _choose_bars(sizes: Array, chosen: int) -> tuple[list[int], list[str]]:
     return shown, bars.highlight(len(shown), shown.index(chosen))
 
 
-def show_products(found: Explanation) -> Iterator[Item]:
-    """The products of q and k, number by number."""
+def _show_products(found: Explanation) -> Iterator[Item]:
     walk, (query, key, _) = found.walk, found.names
     q, k = (
         vector.astype(np.float64) for vector in (walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key])
@@ -412,8 +398,7 @@ def show_products(found: Explanation) -> Iterator[Item]:
     yield Columns((words, (chart,)), (2, 3))
 
 
-def show_moved(found: Explanation) -> Iterator[Item]:
-    """What the weight moves to the query, and what share of everything that is."""
+def _show_moved(found: Explanation) -> Iterator[Item]:
     walk, (query, key, _) = found.walk, found.names
     moved = move(walk, found.maps)
     tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
@@ -436,9 +421,9 @@ def show_moved(found: Explanation) -> Iterator[Item]:
 
 
 STEPS: Mapping[str, Callable[[Explanation], Iterator[Item]]] = {
-    "sources": show_sources,
-    "competition": show_competition,
-    "products": show_products,
-    "what it moves": show_moved,
+    "sources": _show_sources,
+    "competition": _show_competition,
+    "products": _show_products,
+    "what it moves": _show_moved,
 }
 """By the value of `attention_why`."""

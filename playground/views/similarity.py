@@ -73,7 +73,7 @@ KNOWN_FROM = 0.75
 """Share of the example's tokens that a tokenizer has to know to show it."""
 
 LONGEST_ROW, LONGEST_NAME = 14, 46
-"""Letters of a sentence beside the matrix, and elsewhere."""
+"""Characters of a sentence beside the matrix, and elsewhere."""
 
 MOST_WRITTEN = 12
 """Sentences up to which every cell of the matrix has its number written in it."""
@@ -189,10 +189,10 @@ def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]
     yield Paragraph(answer_pairs(subject, pooling, pair), "answer")
     way = Control("similarity_pooling", say("similarity", "pooling"), say("similarity", "pooling.help"))
     matrix = (_matrix(subject, pooling, pair),) if len(subject.texts) > 1 else ()
-    yield Columns(((Group("similarity_picture", (way, *matrix)),), tuple(show_list(subject))), (2, 1), "small")
+    yield Columns(((Group("similarity_picture", (way, *matrix)),), tuple(_show_list(subject))), (2, 1), "small")
     pairs = rank_pairs(subject.depths.similarity(pooling))
     if pairs:
-        closer, how = partial(look_closer, subject, pooling, pair, options), partial(explain, subject, pooling, pair)
+        closer, how = partial(_look_closer, subject, pooling, pair, options), partial(_explain, subject, pooling, pair)
         title, icon = say("similarity", "ranking"), ":material/format_list_numbered:"
         panels = (
             fill_panel(options, "similarity_closer", say("similarity", "closer"), closer, ":material/search:"),
@@ -202,8 +202,7 @@ def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]
         yield Group("similarity_details", panels)
 
 
-def show_list(subject: Sentences) -> Iterator[Item]:
-    """The field of the list; how many sentences were run, and what was left out."""
+def _show_list(subject: Sentences) -> Iterator[Item]:
     yield Widget("list")
     n, lengths = len(subject.texts), subject.depths.n_tokens
     if subject.is_example:
@@ -238,10 +237,9 @@ def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
 
 
 def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentences]:
-    """The cosine of each two sentences; rows have their beginnings, columns their numbers alone."""
     n = len(subject.texts)
     numbers, is_written = range(1, n + 1), n <= MOST_WRITTEN
-    names, ticks = name_sentences(subject.texts, LONGEST_ROW), {"nticks": n + 1}
+    names, ticks = _name_sentences(subject.texts, LONGEST_ROW), {"nticks": n + 1}
     return Heatmap(
         key="similarity_matrix",
         alt=say("similarity", "matrix.alt", n=n),
@@ -268,21 +266,18 @@ def _matrix(subject: Sentences, pooling: Pooling, pair: Pair) -> Heatmap[Sentenc
     )
 
 
-def name_sentences(texts: Sequence[str], longest: int) -> list[str]:
-    """Return each sentence's number, from 1, and its beginning."""
+def _name_sentences(texts: Sequence[str], longest: int) -> list[str]:
     return [f"{number} · {shortened(text, longest)}" for number, text in enumerate(texts, start=1)]
 
 
 def _choose(pair: Pair) -> dict[str, int]:
-    """The parameters' values that choose a pair."""
     return dict(zip(SENTENCE_PAIR, (pair.first + 1, pair.second + 1), strict=True))
 
 
 def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
-    """Every pair with its cosine and the tokens that it has in common; a click on a row chooses it."""
 
     def rank(shown: Sentences) -> pd.DataFrame:
-        shared, names = common_tokens(shown.lab.batch), name_sentences(shown.texts, LONGEST_NAME)
+        shared, names = common_tokens(shown.lab.batch), _name_sentences(shown.texts, LONGEST_NAME)
         rows = [
             (pair.cosine, names[pair.first], names[pair.second], 100 * shared[pair.first, pair.second])
             for pair in pairs
@@ -302,17 +297,15 @@ def _list_pairs(pairs: Sequence[Pair]) -> Iterator[Item]:
     yield Paragraph(say("similarity", "ranking.caption"), "caption")
 
 
-def look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
-    """Two lists that choose the pair, and the view that `similarity_view` names."""
-    names = dict(enumerate(name_sentences(subject.texts, LONGEST_NAME), start=1))
+def _look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Options) -> Iterator[Item]:
+    names = dict(enumerate(_name_sentences(subject.texts, LONGEST_NAME), start=1))
     titles = (say("similarity", "first"), say("similarity", "second"))
     yield Columns(tuple((Menu(place, title, names),) for place, title in zip(SENTENCE_PAIR, titles, strict=True)))
     yield Control("similarity_view", say("similarity", "view"), say("similarity", "view.help"))
     yield from VIEWS[options["similarity_view"]](subject, pooling, pair)
 
 
-def show_contributions(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
-    """The cosine as a sum over pairs of tokens, and each token's part of it."""
+def _show_contributions(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     depths, sides = subject.depths, (pair.first, pair.second)
     one, other = ((depths.final[side], depths.padding[side]) for side in sides)
     counted = [token_weights(depths.padding[side], pooling) > 0 for side in sides]
@@ -360,8 +353,7 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> La
     return LabelledRows(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
 
 
-def show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
-    """What becomes of the cosine without each word of either sentence."""
+def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     yield Paragraph(say("similarity", "left-out"), "caption")
     changes, cosine = subject.changes_for_any_text, pair.cosine
     if changes != subject.changes:
@@ -394,8 +386,7 @@ def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) 
     )
 
 
-def show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
-    """The pair's cosine at every depth, beside the median of all pairs."""
+def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     n_depths = len(subject.depths.pooled[pooling])
     every = np.stack([subject.depths.similarity(pooling, depth) for depth in range(n_depths)])
     rows, columns = np.triu_indices(every.shape[1], k=1)
@@ -416,8 +407,7 @@ def show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[It
     )
 
 
-def explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
-    """What a sentence's vector is, what the weights have learnt, how to read a cosine, and the sum that it is."""
+def _explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     case = {"mean": "mean", "first token": "first", "mean with padding": "padding"}[pooling]
     yield Paragraph(say("similarity", f"pooling-{case}"))
     weights = subject.lab.weights
@@ -433,8 +423,8 @@ def explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
 
 
 VIEWS: Mapping[str, Callable[[Sentences, Pooling, Pair], Iterator[Item]]] = {
-    "token by token": show_contributions,
-    "leave a word out": show_left_out,
-    "by depth": show_depths,
+    "token by token": _show_contributions,
+    "leave a word out": _show_left_out,
+    "by depth": _show_depths,
 }
 """By the value of `similarity_view`."""

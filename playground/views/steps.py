@@ -84,7 +84,7 @@ def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
     """
     walk, stages = scene.now, list_path(scene.now.config, options)
     name = options["step_stage"] if options["step_stage"] in stages else stages[0]
-    yield Paragraph(answer_what_the_layer_does(walk), "answer")
+    yield Paragraph(_answer_what_the_layer_does(walk), "answer")
     at = stages.index(name)
     steps = (
         Button("stage_back", say("steps", "back"), {"step_stage": stages[max(at - 1, 0)]}, is_disabled=at == 0),
@@ -113,13 +113,13 @@ def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
         yield from _work_out_stage(walk, name)
         yield from _compare_results(scene, name, charts)
     title = say("steps", "dropout")
-    yield fill_panel(options, "step_dropout", title, lambda: show_dropout(walk, walk.lab), ":material/blur_on:")
+    yield fill_panel(options, "step_dropout", title, lambda: _show_dropout(walk, walk.lab), ":material/blur_on:")
     titles = {"tutorial": SHORT_TITLES["B"]}
     path = Control("step_path", say("steps", "path"), say("steps", "path.help", **titles))
     yield Panel("step_ways", say("steps", "ways", **titles), (path,), ":material/school:")
 
 
-def answer_what_the_layer_does(walk: Walk) -> str:
+def _answer_what_the_layer_does(walk: Walk) -> str:
     """How long a token's vector is, and how long what attention and the feed-forward network make of it is."""
     names = ("before", "read", "between", "made")
     lengths = dict(zip(names, map(l2, (*walk.first_sum, *walk.second_sum)), strict=True))
@@ -204,8 +204,7 @@ def find_drops(walk: Walk, dropped: DroppedRun) -> dict[str, tuple[Floats, Float
     return found
 
 
-def show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
-    """What every dropout does to the query's numbers, how far its output moves, and which tutorials drop where."""
+def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
     plain, layer = lab.without_changes, walk.layer.layer
     p, output = walk.config.dropout, plain.layer(layer)["out"][walk.query]
     dropped = drop_layer(plain, layer)

@@ -95,7 +95,7 @@ def show_what_if(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     """The page: what followed from the changes, which parts matter, or where two sentences differ."""
     yield Control("whatif_view", say("what_if", "view"))
     if options["whatif_view"] == "what followed":
-        yield from show_followed(scene, options)
+        yield from _show_followed(scene, options)
     else:
         if scene.now.lab.fitted_changes.applied:
             yield Paragraph(say("what_if", "without-changes"), "caption")
@@ -105,8 +105,7 @@ def show_what_if(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     yield Panel("", say("what_if", "how-to-read"), tuple(how))
 
 
-def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
-    """Changes to begin with, how far they have moved the sentence, and where that shows."""
+def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     followed, focus = scene.now, scene.focus
     case, numbers = find_verdict(followed)
     if followed.run.interventions:
@@ -116,7 +115,7 @@ def show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         yield Paragraph(say("what_if", f"answer-{why}", layer=focus.layer, head=focus.head), "answer")
     is_moved = followed.run.interventions and case != "lost"
     moved = (Paragraph(say("what_if", "made", moved=numbers["moved"])),) if is_moved else ()
-    yield Group("examples", (offer_first_changes(followed.lab, focus), *moved))
+    yield Group("examples", (_offer_first_changes(followed.lab, focus), *moved))
     maker = (Widget("change_maker", {"lab": followed.lab, "focus": focus}),) if options["whatif_more"] else ()
     yield Panel("whatif_more", say("what_if", "more"), maker, ":material/tune:")
     if not followed.run.interventions:
@@ -138,8 +137,7 @@ def find_why_nothing(lab: Lab) -> str:
     return "unfit" if lab.fitted_changes.reasons else "off" if lab.changes else "nothing"
 
 
-def offer_first_changes(lab: Lab, focus: Focus) -> Group:
-    """Return buttons of three kinds of changes at the focus."""
+def _offer_first_changes(lab: Lab, focus: Focus) -> Group:
     layers = range(lab.config.n_layers) if lab.config.n_layers <= MAX_CHANGES else [focus.layer]
     query, key = (escape_markdown(name_token(lab.run.tokens, token)) for token in (focus.query, focus.key))
     cut = Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0))
@@ -219,7 +217,6 @@ def map_tokens(scene: Scene[Followed]) -> Heatmap[Followed]:
 
 
 def _frame_changes(run: Run) -> list[Frame]:
-    """Where a run's changes first show."""
     framed = []
     for depth, token in list_places(run.interventions):
         columns, width = ((0, run.n_real - 1), 3) if token is None else ((token, token), _AROUND_FOCUS)

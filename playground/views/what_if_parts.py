@@ -88,14 +88,14 @@ def list_variants(key: SweepKey, run: Run) -> Sequence[Variant]:
 
 def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> Array:
     """Return the numbers of some variants of a sweep, of all by default; raises as `Sweep.measure`."""
-    run, variants, hidden = lab.run, list_variants(key, lab.run), find_hidden_word(lab)
+    run, variants, hidden = lab.run, list_variants(key, lab.run), _find_hidden_word(lab)
     if key.kind == "patches":
         source = lab.run_of(key.source)
         sweep = Sweep(variants, sweeps.score_nearness(run, source), {key.source: source.arrays})
     elif key.kind == "heads taken out":
         sweep = Sweep(variants, sweeps.score_similarity(run))
     elif key.on_word and hidden is not None:
-        sweep = Sweep(variants, lambda final: score_hidden(lab, hidden, final)[:, None])
+        sweep = Sweep(variants, lambda final: _score_hidden(lab, hidden, final)[:, None])
     else:
         sweep = Sweep(variants, sweeps.score_change(run))
     with lab.source.turn():
@@ -111,7 +111,7 @@ def measure_all(lab: Lab, key: SweepKey) -> Array:
     return measure_rows(lab, key)
 
 
-def find_hidden_word(lab: Lab) -> tuple[int, str] | None:
+def _find_hidden_word(lab: Lab) -> tuple[int, str] | None:
     """Return the masked word's position and the word itself, if the small English has one to fill in."""
     key = lab.text_key
     if (
@@ -124,7 +124,7 @@ def find_hidden_word(lab: Lab) -> tuple[int, str] | None:
     return (key.hidden[1], word) if IDS.get(word, MASK_ID) > MASK_ID else None
 
 
-def score_hidden(lab: Lab, hidden: tuple[int, str], final: Array) -> Array:
+def _score_hidden(lab: Lab, hidden: tuple[int, str], final: Array) -> Array:
     """Return the hidden word's probability from what leaves the encoder: (N, T, D) → (N,)."""
     network = lab.source.english_network(lab.weights, lab.config, lab["seed"])
     return score_word(network.network, final, hidden[0], IDS[hidden[1]])
@@ -166,9 +166,9 @@ def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> It
         yield Paragraph(say("what_if", "needs-pairs"), "info")
         return
     if kind == "heads taken out":
-        yield from show_pruning(lab, numbers, options)
+        yield from _show_pruning(lab, numbers, options)
         return
-    hidden = find_hidden_word(untouched) if options["whatif_on"] == "right answers" else None
+    hidden = _find_hidden_word(untouched) if options["whatif_on"] == "right answers" else None
     if hidden is None and options["whatif_on"] == "right answers":
         yield Paragraph(say("what_if", "needs-word"), "info")
     place = (focus.layer, focus.head) if kind == "pairs of one head" else (0, 0)
@@ -176,7 +176,7 @@ def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> It
     yield Widget("measure", {"name": "whatif_effects", "lab": untouched, "sweep": key})
     parts = Parts(run, numbers(untouched, key))
     if hidden is not None:
-        before = float(score_hidden(untouched, hidden, run.arrays["final"][None])[0])
+        before = float(_score_hidden(untouched, hidden, run.arrays["final"][None])[0])
         parts = Parts(run, parts.effects - np.float32(before), hidden[1], before)
     names, chart, offers = KINDS_OF_PARTS[kind](parts, focus)
     found = find_largest(parts)
@@ -190,7 +190,6 @@ def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> It
 
 
 def _measured(parts: Parts) -> dict[str, Any]:
-    """How effects are drawn, and what they are, for a heatmap."""
     if not parts.word:
         return {"reading": lambda _: say("what_if", "measured-vector"), "bar": "change", "more": "a larger effect"}
     return {
@@ -206,8 +205,7 @@ Shown = tuple[Callable[[int], str], Heatmap[Any], Mapping[str, Sequence[Change]]
 """What each part is called, the map of effects, and offers to make the focus's part a change."""
 
 
-def show_heads(parts: Parts, focus: Focus) -> Shown:
-    """Every head, switched off alone."""
+def _show_heads(parts: Parts, focus: Focus) -> Shown:
     n_heads = parts.run.config.n_heads
     chart = number_by_head(
         key="head_effects",
@@ -221,8 +219,7 @@ def show_heads(parts: Parts, focus: Focus) -> Shown:
     return lambda i: "Layer {}, head {}".format(*divmod(i, n_heads)), chart, offers
 
 
-def show_sublayers(parts: Parts, focus: Focus) -> Shown:
-    """Each layer's attention and feed-forward, switched off alone."""
+def _show_sublayers(parts: Parts, focus: Focus) -> Shown:
     n_layers = parts.run.config.n_layers
     names = [f"Layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYERS.values()]
     chart = Heatmap[Any](
@@ -246,8 +243,7 @@ def show_sublayers(parts: Parts, focus: Focus) -> Shown:
     return names.__getitem__, chart, offers
 
 
-def show_pairs(parts: Parts, focus: Focus) -> Shown:
-    """The chosen head's pairs of tokens, cut one at a time."""
+def _show_pairs(parts: Parts, focus: Focus) -> Shown:
     run, pairs = parts.run, list_pairs(parts.run, focus.layer)
     cells = np.full((len(run.tokens), len(run.tokens)), np.nan, np.float32)
     cells[tuple(np.transpose(pairs))] = parts.effects
@@ -274,17 +270,17 @@ def show_pairs(parts: Parts, focus: Focus) -> Shown:
 
 
 KINDS_OF_PARTS: Mapping[str, Callable[[Parts, Focus], Shown]] = {
-    "heads": show_heads,
-    "sublayers": show_sublayers,
-    "pairs of one head": show_pairs,
+    "heads": _show_heads,
+    "sublayers": _show_sublayers,
+    "pairs of one head": _show_pairs,
 }
-"""By the value of `whatif_parts`; `heads taken out` is `show_pruning`."""
+"""By the value of `whatif_parts`; `heads taken out` is `_show_pruning`."""
 
 
 # --- heads taken out
 
 
-def show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item]:
+def _show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item]:
     """What is left without `whatif_pruned` heads, the least effect first: a number, curves, and a button."""
     untouched, config = lab.without_changes, lab.config
     sizes = pruned_sizes(config)

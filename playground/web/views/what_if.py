@@ -54,13 +54,13 @@ _ASKED = "_what_if_asked"
 @fragment
 def explore_changes() -> None:
     """The focus, and the chosen view of the page."""
-    live = Live(widgets={"measure": draw_measurement, "change_maker": draw_change_maker})
+    live = Live(widgets={"measure": _draw_measurement, "change_maker": _draw_change_maker})
     draw_view("what-if", show_what_if, _grow_scene, live=live)
 
 
 def _grow_scene(view: LinkedView) -> Scene[Followed]:
     scene = what_if_scene(view)
-    return Scene(Followed(scene.now.lab, lambda lab, sweep: sweep_numbers(lab, sweep).numbers), scene.focus)
+    return Scene(Followed(scene.now.lab, lambda lab, sweep: _sweep_numbers(lab, sweep).numbers), scene.focus)
 
 
 @dataclass(eq=False)
@@ -125,7 +125,7 @@ def cut(rows: Sequence[int], most: int) -> list[Rows]:
 
 
 @once
-def sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
+def _sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
     """Return the numbers of a sweep over a lab's run, a row a variant; raises TooLargeError if these are too many."""
     run, n_layers = lab.run, lab.config.n_layers
     starts = [min((each.first_layer for each in made), default=0) for made in list_variants(sweep, run)]
@@ -135,13 +135,13 @@ def sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
     return empty_numbers([part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens)))])
 
 
-def draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
+def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
     """Measure for a moment, and draw how far it is, and what starts or stops it; the page asks again until all is done.
 
     Keys begin with `name`. If the settings change, the numbers do, and the old measurement rests.
     """
     with panels.explain_errors():
-        growing = sweep_numbers(lab, sweep)
+        growing = _sweep_numbers(lab, sweep)
         was_complete, compute = growing.is_complete, partial(measure_rows, lab, sweep)
         if growing.n_done == 0:
             growing.advance(compute, 0)  # which says how long the others will take
@@ -189,8 +189,7 @@ TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.m
 """What can be changed, by what the menu calls it."""
 
 
-def draw_change_maker(lab: Lab, focus: Focus) -> None:
-    """The choices and their button, for every kind of change."""
+def _draw_change_maker(lab: Lab, focus: Focus) -> None:
     with st.container(key="compose"):
         wanted = compose_changes(focus, lab.config, len(lab.text.sentences), lab.sentence)
         st.markdown(escape_markdown(name_changes(wanted, lab.run.tokens)), width="content")
@@ -268,7 +267,6 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
 
 
 def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
-    """A choice of one word, the first unless another is chosen."""
     chosen = st.segmented_control(
         label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
     )
