@@ -299,7 +299,7 @@ OWN: dict[str, Param] = {
     "attention_view": Choice(
         "lines", ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for")
     ),
-    "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
+    "attention_why": Choice("sources", ("sources", "what it moves")),
     "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),

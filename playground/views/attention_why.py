@@ -35,12 +35,11 @@ from playground.analysis.counterfactuals import (
     measure,
 )
 from playground.analysis.stream_sources import CHANGES, StreamSplit, split_stream
-from playground.analysis.tex import factor, number, sum_of_products
+from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk
 from playground.charts import bars
 from playground.charts.chart import (
     Button,
-    Columns,
     Control,
     Formula,
     Group,
@@ -65,7 +64,7 @@ from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.link.query import write_query
 from playground.runs.encoder_run import Run
-from playground.text.wording import write_amount, write_number, write_weight
+from playground.text.wording import write_number
 from playground.words import say
 
 ROUNDING = 1e-4
@@ -309,7 +308,7 @@ def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Outcome) -> str:
     return f"[{title}](attention?{link}&{urlencode({'query': query, 'key': key})})"
 
 
-# --- the computation behind the cell, in four steps
+# --- the computation behind the cell
 
 
 def _fold_steps(found: Explanation | None, options: Options) -> Group:
@@ -343,61 +342,6 @@ def _show_sources(found: Explanation) -> Iterator[Item]:
     )
 
 
-def _show_competition(found: Explanation) -> Iterator[Item]:
-    rivals, (query, key, _) = found.rivals, found.names
-    yield Formula(r"w_j = \frac{e^{s_j}}{\sum_i e^{s_i}} \qquad \frac{w_j}{w_i} = e^{s_j - s_i}")
-    yield Paragraph(say("attention", "competition", query=query, keys=len(rivals.keys)))
-    shown, colours = _choose_bars(rivals.weights, rivals.rank - 1)
-    labels = np.array(token_names(found.walk.layer.run.tokens))[rivals.keys]
-    texts = [f"{write_weight(rivals.weights[i])} (score {write_amount(float(rivals.scores[i]))})" for i in shown]
-    drawn = bars.LabelledRows(
-        labels[shown].tolist(), rivals.weights[shown].tolist(), colours, texts, "attention weight"
-    )
-    columns = {"key": labels, "score": rivals.scores, "weight": rivals.weights, "chosen key ahead by": rivals.lead}
-    yield _bars(
-        "why_competition",
-        drawn,
-        caption=say("attention", "competition.caption", query=query, key=key),
-        alt=say("attention", "competition.alt"),
-        table=lambda _: pd.DataFrame(columns),
-        table_title=say("attention", "competition.table"),
-        on_row=lambda row: {"attention_rival": str(rivals.keys[row])},
-    )
-
-
-def _choose_bars(sizes: Array, chosen: int) -> tuple[list[int], list[str]]:
-    """The places of the largest numbers, and the colours of their bars, of which the chosen one stands out."""
-    shown: list[int] = bars.strongest(sizes, chosen).tolist()
-    return shown, bars.highlight(len(shown), shown.index(chosen))
-
-
-def _show_products(found: Explanation) -> Iterator[Item]:
-    walk, (query, key, _) = found.walk, found.names
-    q, k = (
-        vector.astype(np.float64) for vector in (walk.of_query("attn.q"), walk.layer["attn.k"][walk.head, walk.key])
-    )
-    dot, d_head = float(q @ k), walk.config.head_width
-    root, bias = math.sqrt(d_head), float(walk.position_bias()[walk.key])
-    order = np.argsort(-np.abs(q * k), kind="stable")
-    words = (
-        Formula(sum_of_products(r"q \cdot k", q[order], k[order], dot)),
-        Formula(
-            rf"s = \frac{{q \cdot k}}{{\sqrt{{d_\mathrm{{head}}}}}} = \frac{{{number(dot)}}}{{\sqrt{{{d_head}}}}}"
-            rf" = {number(dot / root)}"
-        ),
-        Paragraph(say("attention", "products", query=query, key=key, size=d_head)),
-    )
-    names, products = [f"number {i}" for i in range(d_head)], q * k / root
-    chart = _bars(
-        "why_products",
-        bars.contributions(names, ["attention"] * d_head, products, title="part of the score"),
-        alt=say("attention", "products.alt"),
-        caption=say("attention", "products.caption", root=root, score=dot / root, distance=bias),
-        table=lambda _: pd.DataFrame({"q": q, "k": k, "q × k": q * k}).rename_axis("number"),
-    )
-    yield Columns((words, (chart,)), (2, 3))
-
-
 def _show_moved(found: Explanation) -> Iterator[Item]:
     walk, (query, key, _) = found.walk, found.names
     moved = move(walk, found.maps)
@@ -408,8 +352,8 @@ def _show_moved(found: Explanation) -> Iterator[Item]:
     if math.isfinite(moved.output_share):
         yield Paragraph(say("attention", "moved", share=write_number(100 * moved.output_share, 2)))
     shares = np.where(walk.allowed, moved.head_shares, 0)
-    shown, colours = _choose_bars(np.abs(shares), walk.key)
-    values = shares[shown].tolist()
+    shown = bars.strongest(np.abs(shares), walk.key).tolist()
+    colours, values = bars.highlight(len(shown), shown.index(walk.key)), shares[shown].tolist()
     labels, texts = [tokens[i] for i in shown], bars.write_amounts(values, "+")
     yield _bars(
         "why_moved",
@@ -422,8 +366,6 @@ def _show_moved(found: Explanation) -> Iterator[Item]:
 
 STEPS: Mapping[str, Callable[[Explanation], Iterator[Item]]] = {
     "sources": _show_sources,
-    "competition": _show_competition,
-    "products": _show_products,
     "what it moves": _show_moved,
 }
 """By the value of `attention_why`."""

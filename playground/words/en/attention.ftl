@@ -61,18 +61,11 @@ test-row-replace = replaced: { $sentence }
 test-row-move = moved: { $sentence }
 
 steps = How it comes about
-    .help = sources: what wrote the two vectors. competition: the other keys, in the softmax. products: q · k, number by number. what it moves: the value behind the weight.
+    .help = sources: what wrote the two vectors. what it moves: the value behind the weight.
 sources = A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. Each part of { $key } is shown minus that of { $rival }, as the softmax sees only differences.
     .alt = Bars: parts of the difference of two keys' scores, by source of the keys' vectors
     .caption = **By what wrote the keys' vectors.** Bars to the right favour { $key }, to the left { $rival }. They add up to { NUM($lead) }, with every norm at this run's scale (rounding: { NUM($rounding, digits: 1) }); the table splits them by the query's sources too.
 sources-none = There is nothing to compare here: the other steps show the computation.
-competition = All { $keys } weights of { $query } add up to 1. One point more of score is 2.72 times the weight.
-    .alt = Bars: attention weights of one query's keys
-    .caption = **The keys of { $query }**, with weight and score; the amber bar is { $key }.
-    .table = The numbers: click a row to choose the rival
-products = { $query } asks with its query vector q, { $key } answers with its key vector k: { $size } numbers each.
-    .alt = Bars: products of query and key, number by number
-    .caption = The products, each divided by √d_head = { NUM($root) }, add up to { NUM($score, digits: 4) }; the distance adds { NUM($distance) } to the score.
 moved = Behind $W_O$ this is { $share } % of attention's output, all heads together (by projection).
     .alt = Bars: each key's share of the head's output
     .caption = **Whose values make up the head's output for { $query }?** A key's share is w v, projected on z = Σ w v: a heavy weight on a short value moves little (Kobayashi et al. 2020). The amber bar is { $key }.

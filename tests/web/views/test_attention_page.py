@@ -13,6 +13,7 @@ from playground.charts.names import token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.views.attention import VIEWS
+from playground.views.attention_why import STEPS
 from tests.web import app_test
 from tests.web.app_test import (
     SMALL_CONFIG,
@@ -22,7 +23,6 @@ from tests.web.app_test import (
     choose,
     drawn_bars,
     open_page,
-    open_panels,
     press,
     prose,
     sentences,
@@ -69,12 +69,6 @@ def test_the_heatmap_is_the_chosen_head_or_the_average() -> None:
     assert not any("<" in name for name in trace["x"])
 
 
-def test_special_tokens_and_padding_can_be_hidden() -> None:
-    result = computed(0)
-    real = ~result.padding
-    np.testing.assert_array_equal(heatmap(page(attention_hide=True)), result.patterns()[2, 1][np.ix_(real, real)])
-
-
 @pytest.mark.parametrize("colours", ["square root", "linear"])
 def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str) -> None:
     app = page(attention_colours=colours, layer=1, head=2, text="a cat sat")
@@ -91,7 +85,7 @@ def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str
     ("chosen", "panel"),
     [
         ({"attention_colours": "linear"}, "attention_drawing"),
-        ({"attention_why": "products"}, "attention_steps"),
+        ({"attention_why": "what it moves"}, "attention_steps"),
         ({"attention_view": "ranking"}, "attention_closer"),
     ],
     ids=str,
@@ -161,11 +155,6 @@ def test_each_test_of_the_answer_is_a_link_to_what_it_says() -> None:
     assert "follows the place" in prose(app)
 
 
-def test_the_code_behind_the_panel_opens() -> None:
-    app = open_panels(open_page("attention", **SMALL), "attention_code")
-    assert any("def split_score" in code.value for code in app.code)
-
-
 @pytest.mark.sweep
 @pytest.mark.parametrize(
     "changes",
@@ -182,5 +171,5 @@ def test_every_view_and_every_step_opens_in_every_state(changes: dict[str, Any])
     app = without_error(open_page("attention", **SMALL | changes, attention_closer=True, attention_steps=True))
     for view in VIEWS:
         without_error(choose(app, attention_view=view))
-    for step in ("sources", "competition", "products", "what it moves"):
+    for step in STEPS:
         without_error(choose(app, attention_why=step))

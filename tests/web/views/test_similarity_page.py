@@ -20,7 +20,6 @@ from tests.web.app_test import (
     choose,
     component_data,
     open_page,
-    open_panels,
     table,
     values,
     widgets,
@@ -109,15 +108,6 @@ def test_links_open_the_panel_of_a_pooling_and_the_nearest_to_a_view_that_is_gon
     app = page(similarity_list=LIST, similarity_pooling="first token", similarity_view="map by depth")
     assert app.session_state["similarity_how"]
     assert "similarity_tokens" in charts(app)
-
-
-def test_tables_and_code_open() -> None:
-    app = page(similarity_list=LIST)
-    before = len(app.dataframe)
-    tables = ["similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"]
-    open_panels(app, *(f"{name}_open" for name in tables), "similarity_code")
-    assert len(app.dataframe) == before + len(tables)
-    assert any("def token_contributions" in code.value for code in app.code)
 
 
 @pytest.mark.sweep
