@@ -7,7 +7,7 @@ from playground.analysis.head_search import search_heads
 from playground.analysis.stream_sources import split_stream
 from playground.model.attention import Attention, attend
 from playground.views.attention import attention_scene, show_attention
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view
 
@@ -19,9 +19,8 @@ def explore_heads() -> None:
 
 
 panels.draw_heading("Who attends to whom?")
-pinning.draw_pin_line()
+panels.draw_pin_line()
 panels.draw_run_line()
-pinning.explain_pinned_run()
 explore_heads()
 sources = (split_stream, split_score, search_heads, measure_habits, change_text, judge_swap)
 panels.code_behind("attention", attend, Attention, mean_entropy, rollout, *sources)

@@ -1,4 +1,4 @@
-"""Two full settings side by side, the pinned ones and the present: where they part, one head, lengths, costs."""
+"""Two settings side by side, the pinned ones and the present."""
 
 from typing import Any
 
@@ -9,17 +9,17 @@ from playground.link.changes import Changes, MadeChange
 from playground.model.changes import Change
 from playground.views.compare import show_compare
 from playground.views.scenes import run_scene
-from playground.web.choices.setup import current_setup, current_value
-from playground.web.shared import panels, pinning
+from playground.web.choices.setup import current_setup, current_value, pinned_setup
+from playground.web.shared import panels
 from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.pinning import pinned_side, start_comparison
+from playground.web.shared.panels import start_comparison
 from playground.web.shared.renderer import draw_view
 from playground.words import say
 
 
 @as_one_element
 def offer_pairs() -> None:
-    """Cards of what can be compared while nothing is pinned."""
+    """Draw cards of what can be compared."""
     with st.container(key="answer"):
         st.markdown(say("compare", "alone"))
     present = current_setup()
@@ -48,11 +48,10 @@ def offer_pairs() -> None:
 
 
 panels.draw_heading("What difference does a change make?")
-if pinned_side() is None:
+if pinned_setup() is None:
     offer_pairs()
 panels.draw_run_line()
-pinning.draw_pin_line(links_to_compare=False)
-pinning.explain_pinned_run()
-if pinned_side() is not None:
+panels.draw_pin_line()
+if pinned_setup() is not None:
     fragment(draw_view)("compare", show_compare, run_scene)
     panels.code_behind("compare", comparison)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 from torch import Tensor
 
 from playground import diagnosis
@@ -23,7 +24,7 @@ from playground.web.choices.shortcuts import preset_values
 from playground.web.components.without_picture import request_scroll
 from playground.web.session import caches
 from playground.web.session.services import services
-from playground.web.shared import panels, uploads
+from playground.web.shared import panels, saving
 from playground.web.shared.renderer import render
 from playground.words import say
 
@@ -116,19 +117,13 @@ def draw_steps(given: Input, ours: Mapping[str, Tensor]) -> None:
         st.code(write_saving_code(setup.config, given.ids, given.mask), language="python", wrap_lines=True)
         st.dataframe(describe_names({name: each.numpy() for name, each in ours.items()}), hide_index=True, height=240)
     st.markdown(say("diagnosis", "bring"))
-    st.file_uploader(
-        say("diagnosis", "file"),
-        key=uploads.uploader_key(UPLOADER),
-        on_change=take_file,
-        max_upload_size=MAX_BYTES // 2**20,
-        help=say("diagnosis", "file.help", how=HOW_TO_SAVE),
-    )
+    options = {"max_upload_size": MAX_BYTES // 2**20, "help": say("diagnosis", "file.help", how=HOW_TO_SAVE)}
+    saving.draw_uploader(say("diagnosis", "file"), UPLOADER, take_file, **options)
 
 
-def take_file() -> None:
+def take_file(file: UploadedFile) -> None:
     """Compare the file in the run that follows."""
-    if file := uploads.take_file(UPLOADER):
-        give(quote_text(file.name), file.getvalue())
+    give(quote_text(file.name), file.getvalue())
 
 
 def give(name: str, data: bytes) -> None:

@@ -1,4 +1,4 @@
-"""An encoder and a decoder on one pair of sentences: their masks, their three attentions, and the next token."""
+"""An encoder and a decoder on one pair of sentences."""
 
 import streamlit as st
 import torch
@@ -15,15 +15,14 @@ from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value, trained_network
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.focus_line import keep_answer_place
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
 from playground.words import say
 
 
 @fragment
 def explore_pair(source_before: str) -> None:
-    """The choice of the pair, and what the view shows of it; the sidebar, outside of it, follows another source."""
+    """Draw the pair's choice and its view; another source redraws the sidebar too."""
     if current_value("encdec_source") != source_before:
         st.rerun()
     keep_answer_place()
@@ -41,7 +40,7 @@ def explore_pair(source_before: str) -> None:
 
 
 def target_own_text() -> None:
-    """Begin with the visitor's text as its own target: the link's default translates the default text alone."""
+    """Set the target to the visitor's text; the default translates the default text alone."""
     text, trained = current_value("text"), trained_network(current_setup())
     if text != DEFAULT_TEXT and not (trained and trained.task.has_decoder):
         st.session_state["encdec_target"] = widgets.cut_text("encdec_target", text)
@@ -56,10 +55,8 @@ def draw_sentence() -> str:
 
 
 def begin_again() -> None:
-    """Go back to the first step, as the sentence is another."""
-    for key in ("encdec_example_position", "encdec_position"):
-        if key in st.session_state:
-            st.session_state[key] = 0
+    """Go back to the first step of another sentence."""
+    st.session_state.update({"encdec_example_position": 0, "encdec_position": 0})
 
 
 panels.draw_heading("How does a decoder read what the encoder wrote?")

@@ -19,8 +19,7 @@ from playground.web.session.experiments import (
     training_data,
 )
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.focus_line import keep_answer_place
-from playground.web.shared.page_end import fragment
+from playground.web.shared.page_end import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
 from playground.words import say
 
@@ -29,13 +28,13 @@ PAGE = "gradient-flow"
 
 @fragment
 def explore_gradient_flow() -> None:
-    """The answer, the page's choices, and all that they redraw."""
+    """Draw the choices and the view."""
     keep_answer_place()
     draw_view(PAGE, view.show_gradient_flow, view.gradient_scene, ())
 
 
 def plan_pair() -> tuple[VariantRun, ...]:
-    """The training of the chosen pair; raises ConfigError, RecipeError."""
+    """Return the training of the chosen pair; raises ConfigError, RecipeError."""
     recipe = view.pair_recipe(current_value("seed"))
     config = query.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
     names = dict.fromkeys(current_value(f"gradient_{which}") for which in ("first", "second"))
@@ -44,7 +43,7 @@ def plan_pair() -> tuple[VariantRun, ...]:
 
 
 def train_both() -> None:
-    """What trains the two chosen encoders, and what they have learnt by now."""
+    """Draw the buttons that train both, and what they have learnt."""
     st.markdown(say("gradient_flow", "train", layers=view.N_LAYERS, width=view.SIZES["d_model"]))
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
@@ -56,7 +55,7 @@ def train_both() -> None:
 
 
 def follow_pair(experiment: Experiment[VariantsState]) -> None:
-    """How far both are, and what they have learnt."""
+    """Draw how far both are."""
     status = experiment_buttons.variants_status(experiment)
     experiment_buttons.show_progress(experiment, experiment.job.progress, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)

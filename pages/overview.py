@@ -10,11 +10,11 @@ from playground.model.blocks import EncoderBlock
 from playground.views.overview import overview_scene, show_overview
 from playground.web.choices.focus import move_focus
 from playground.web.components import rows
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.shared.navigation import open_requested_page, request_page
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, draw_view
-from playground.web.sidebar.phone_controls import draw_front_field
+from playground.web.sidebar.controls import draw_front_field
 from playground.web.views.lessons import draw_cards
 from playground.words import say
 
@@ -53,8 +53,7 @@ with st.container(key="front_lead"):
 draw_front_field()
 draw_cards({name: each for name, each in shipped_lessons().items() if each.minutes < SHORT}, "cards")
 st.header(say("overview", "path"))
-pinning.draw_pin_line()
+panels.draw_pin_line()
 panels.draw_run_line()
-pinning.explain_pinned_run()
 explore_sentence()
 panels.code_behind("overview", Encoder, EncoderBlock)

@@ -9,7 +9,7 @@ from playground.views.steps import list_path, show_steps, walk_scene
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import current_setup
-from playground.web.shared import panels, pinning
+from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, draw_view, read_options
 
@@ -27,8 +27,7 @@ def show_chosen_stage() -> None:
 
 
 panels.draw_heading("How is one vector computed, number by number?")
-pinning.draw_pin_line()
+panels.draw_pin_line()
 panels.draw_run_line()
-pinning.explain_pinned_run()
 show_chosen_stage()
 panels.code_behind("step", Attention, attend, EncoderBlock, steps.work_out)

@@ -359,7 +359,7 @@ OWN: dict[str, Param] = {
         LEVELS[0], LEVELS, ("One mistake with clear signs.", "Any one mistake.", "Two mistakes at once.")
     ),
     "lab_tests": Several((), tuple(TESTS)),
-    "lab_accused": Several((), SUSPECTS),
+    "lab_accused": Several((), tuple(SUSPECTS)),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),

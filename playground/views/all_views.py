@@ -1,8 +1,8 @@
-"""Every page that is a view, by its path: what it shows, and what a link's scene of it is."""
+"""Every page that is a view, by its path."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
@@ -22,8 +22,6 @@ from playground.views.similarity import sentences_scene, show_similarity
 from playground.views.steps import show_steps, walk_scene
 from playground.views.tutorials import show_tutorials, tutorials_scene
 from playground.views.what_if import show_what_if, what_if_scene
-
-S = TypeVar("S")
 
 
 @dataclass(frozen=True)

@@ -101,7 +101,7 @@ def explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:
     """Return why changes cannot be made, and what to take back for them, in one sentence; empty if they can."""
     made = add_changes(lab["do"], wanted)
     if len(made.made) > MAX_CHANGES:
-        return f"A link holds {MAX_CHANGES} changes at most: take others back above first."
+        return say("frame", "changes-full", most=str(MAX_CHANGES))
     reasons = fit_changes(made.made, lab.config, lab.batch, lab.sentence, causal=lab["causal"]).reasons
     found = next((reasons[each] for each in wanted if each in reasons), "")
     return name_tokens(found, lab.batch.tokens[lab.sentence])

@@ -1,9 +1,10 @@
-"""Two settings side by side: where their runs part, one head of both, how long the vectors are, what models cost."""
+"""Two settings side by side: where they part, one head, lengths, costs."""
 
 import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from itertools import zip_longest
 from typing import Any
 
@@ -32,7 +33,7 @@ _BLOCK_END = re.compile(r"embed\.out|layers\.\d+\.out|final")
 
 
 def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """The page: where the two runs part, how far apart they are, and what they cost; panels: one head, lengths."""
+    """Yield the page: where the two part, how far, and what they cost."""
     if scene.pinned is None:
         yield Paragraph(say("compare", "alone"), "answer")
         return
@@ -44,16 +45,15 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
     shown = points_by_layer(differences)
     if shown:
         yield Group("", (_draw_differences(shown, differences),), is_proof=True)
-    title, icon = say("compare", "head"), ":material/compare:"
-    yield fill_panel(options, "compare_head", title, lambda: compare_heads(scene), icon)
-    title, icon = say("compare", "lengths"), ":material/show_chart:"
-    yield fill_panel(options, "compare_lengths", title, lambda: compare_lengths(scene), icon)
+    head, lengths = partial(compare_heads, scene), partial(compare_lengths, scene)
+    yield fill_panel(options, "compare_head", say("compare", "head"), head, ":material/compare:")
+    yield fill_panel(options, "compare_lengths", say("compare", "lengths"), lengths, ":material/show_chart:")
     costs = (sentence_costs(run.config, len(run.tokens)) for run in scene.both)
     yield Paragraph(escape_markdown(describe_costs(*costs)))
 
 
 def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, dict[str, Any]]:
-    """Where two runs part and how far: `tokens`, `widths`, `apart` at a place, the `same`; or numbers are `lost`."""
+    """Return where two runs part: `tokens`, `widths`, `apart` at a place, the `same`, or `lost` numbers."""
     if not have_same_tokens(pinned, now):
         both = enumerate(zip_longest(pinned.tokens, now.tokens))
         position, tokens = next((i, pair) for i, pair in both if pair[0] != pair[1])
@@ -81,7 +81,7 @@ def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference
 
 
 def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
-    """The points that have a bar: the embeddings, and what leaves each layer and a norm behind the last."""
+    """Return the points with a bar: embeddings, layers, and a norm behind the last."""
     shown = [each for each in differences if _BLOCK_END.fullmatch(each.name)]
     if len(shown) > 1 and shown[-1].share == shown[-2].share:  # nothing stands behind the last layer
         shown.pop()
@@ -89,7 +89,6 @@ def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDiffere
 
 
 def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[PointDifference]) -> Bars[Run]:
-    """How far two runs are apart, a bar a layer; the table has every point."""
     ends = {"embed.out": "embeddings", "final": "output"}
     shares = {
         ends.get(each.name) or f"layer {each.name.split('.')[1]}": each.share
@@ -115,7 +114,7 @@ def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[Po
 
 
 def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
-    """The head at the focus in both runs, and how much weight each head has moved; only what is not the same."""
+    """Yield the head at the focus in both, and how much weight each head has moved."""
     case, numbers = find_head_change(scene)
     yield Paragraph(say("compare", f"head-{case}", **numbers))
     if not scene.same_tokens:
@@ -140,7 +139,7 @@ def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def find_head_change(scene: Scene[Run]) -> tuple[str, dict[str, Any]]:
-    """What became of the weights of the head at the focus: other `tokens`, the `same`, or `moved`, and where most."""
+    """Return whether the head's weights are of other `tokens`, the `same`, or `moved`, and where most."""
     if not scene.same_tokens:
         return "tokens", {}
     before, after = (_pattern(run, scene.focus) for run in scene.both)
@@ -183,7 +182,7 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
 
 
 def compare_lengths(scene: Scene[Run]) -> Iterator[Item]:
-    """How long the vectors of both runs are by depth."""
+    """Yield lengths by depth of both."""
     yield from compare_ends(scene)
     caption = say("compare", "lengths.caption", now=escape_markdown(scene.now_name))
     yield replace(lengths_by_depth(scene), key="compare_norms", caption=caption, reading=lambda _: "", click="")

@@ -1,4 +1,4 @@
-"""An encoder and a decoder on one pair of sentences: three attentions, the next token, masks, and parameters."""
+"""An encoder and a decoder on one pair of sentences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -53,7 +53,7 @@ _TWO_COLOURS = [[0, palette.MUTED], [0.5, palette.MUTED], [0.5, palette.ATTENTIO
 
 @dataclass(frozen=True)
 class Pair:
-    """What the page looks at: the run of one pair of sentences, and what its model is."""
+    """The run of one pair of sentences, and its model."""
 
     run: PairRun
     vocabulary: Tokenizer
@@ -66,12 +66,12 @@ class Pair:
     """The shipped network, if the pair is its example, and not of the visitor's text."""
 
     def key(self, name: str) -> str:
-        """Of one of the page's parameters: example and own text each have their own."""
+        """Return a parameter's key: example and own text each have their own."""
         return f"encdec_{name}" if self.translator is None else f"encdec_example_{name}"
 
 
 def pair_scene(view: LinkedView) -> Scene[Pair]:
-    """Return the pair that a page looks at; raises as `find_pair` and `run_pair`."""
+    """Return the pair that a page looks at; raises as `find_pair`, `run_pair`."""
     key, source = find_pair(view.lab, view.values), view.lab.source
     run, vocabulary = run_pair(source, key), source.tokenizer(key.target)
     if key.weights == TRANSLATOR:
@@ -81,7 +81,7 @@ def pair_scene(view: LinkedView) -> Scene[Pair]:
 
 
 def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
-    """The page: the next token and where a head looks for it, what the trained example writes, and all behind it."""
+    """Yield the page: the next token, what the example writes, attention, and masks."""
     pair, translator = scene.now, scene.now.translator
     yield Paragraph(say("encoder_decoder", "next", **find_next(pair, options)), "answer")
     if translator is not None:
@@ -101,10 +101,7 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
 
 
 def find_next(pair: Pair, options: Options) -> dict[str, Any]:
-    """The likeliest token after the chosen position, and where the chosen head of the chosen attention looks most.
-
-    That is at the chosen position's row; of the encoder's attention, at any.
-    """
+    """Return the likeliest next token, and where the chosen head looks most: at the step; in the encoder, at any."""
     run, position, attention = pair.run, _chosen_position(pair, options), str(options[pair.key("attention")])
     (layer, head), (queries, keys) = _chosen_head(pair, options), run.sides(attention)
     pattern = shown_patterns(run, attention)[layer, head]
@@ -124,7 +121,7 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
 
 
 def describe_run(pair: Pair) -> dict[str, Any]:
-    """What was run: tokens, heads, weights, and the parameters of both halves and the output map."""
+    """Return sizes, weights, and parameters of both halves."""
     config, run = pair.run.config, pair.run
     count = count_encoder_decoder(config, pair.vocabulary.vocab_size)
     halves = count.by(lambda term: term.name.partition(".")[0])
@@ -140,13 +137,12 @@ def _chosen_position(pair: Pair, options: Options) -> int:
 
 
 def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
-    """The chosen layer and head, or the last that there is."""
     n_layers, n_heads = pair.run.patterns["cross"].shape[:2]
     return min(options[pair.key("layer")], n_layers - 1), min(options[pair.key("head")], n_heads - 1)
 
 
 def translate_rightly(words: Sequence[str]) -> list[str] | None:
-    """Return the grammar's translation; None if the words are no sentence of it."""
+    """Return the grammar's translation; None of what is no sentence."""
     if not is_sentence(words):
         return None
     symbols = TRANSLATE.symbols(0)
@@ -158,7 +154,7 @@ def _as_ids(words: Sequence[str]) -> torch.Tensor:
 
 
 def find_translation(pair: Pair) -> tuple[str, dict[str, Any]]:
-    """Whether the translation is `right`, `wrong` or, without a right one, `open`; and where it is least sure."""
+    """Return whether the translation is `right`, `wrong` or `open`, and where it is least sure."""
     run, written = pair.run, [*pair.run.target.tokens[1:], EOS]
     certainty = [float(run.next_words(position).max()) for position in range(run.target.n_real)]
     least = int(np.argmin(certainty))
@@ -170,9 +166,9 @@ def find_translation(pair: Pair) -> tuple[str, dict[str, Any]]:
 
 
 def count_aligned(pair: Pair, pattern: Array) -> int | None:
-    """In how many steps a cross-attention (Tt, Ts) looks most at the word that is translated there.
+    """Count the steps, but for [EOS], at which cross-attention (Tt, Ts) looks most at the translated word.
 
-    The last step writes [EOS] and does not count. None if the translation is not the grammar's.
+    None if the translation is not the grammar's.
     """
     words = pair.run.source.tokens
     if pair.translator is None or list(pair.run.target.tokens[1:]) != translate_rightly(words):
@@ -182,13 +178,13 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
 
 
 def shown_patterns(run: PairRun, attention: str) -> Array:
-    """The weights (L, H, Tq, Tk) of one of the three attentions; nobody reads what padding attends to: 0."""
+    """Return the weights (L, H, Tq, Tk) of one attention, 0 for padded queries."""
     weights, (queries, _) = run.patterns[attention], run.sides(attention)
     return np.where(queries.padding[:, None], weights.dtype.type(0), weights)
 
 
 def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
-    """The chosen one of the three attentions: one head large, with the chosen step framed, and every head small."""
+    """Yield the chosen attention: one head large, every head small."""
     attention, position = str(options[pair.key("attention")]), pair.key("position")
     queries, keys = pair.run.sides(attention)
     patterns = shown_patterns(pair.run, attention)
@@ -241,7 +237,7 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
 
 
 def show_next_tokens(pair: Pair, options: Options) -> Group:
-    """The tokens that the logits of the chosen position rank highest, with their probabilities."""
+    """Return the likeliest tokens after the chosen step."""
     target, position = pair.run.target, _chosen_position(pair, options)
     so_far = escape_markdown(" ".join(target.tokens[: position + 1]))
     table = Table[Pair](
@@ -260,7 +256,7 @@ def show_next_tokens(pair: Pair, options: Options) -> Group:
 
 
 def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
-    """The likeliest tokens after a target position, best first."""
+    """Return the likeliest tokens after a target position, best first."""
     probabilities = pair.run.next_words(position)
     best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
     return pd.DataFrame(
@@ -274,7 +270,7 @@ def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
 
 
 def describe_training(translator: TrainedNetwork) -> Iterator[Paragraph]:
-    """What the example's network has learnt, and its words."""
+    """Yield what the example's network has learnt, and its words."""
     recipe, results = translator.recipe, translator.results
     yield Paragraph(
         say(
@@ -289,7 +285,7 @@ def describe_training(translator: TrainedNetwork) -> Iterator[Paragraph]:
 
 
 def show_masks(run: PairRun) -> Group:
-    """Which query may look at which key, mask by mask."""
+    """Return who may look at whom, mask by mask."""
     n_padding = run.target.padding.size - run.target.n_real
     items = (
         Paragraph(say("encoder_decoder", "masks.colours"), "caption"),
@@ -300,7 +296,6 @@ def show_masks(run: PairRun) -> Group:
 
 
 def _mask_map(run: PairRun, name: str) -> Heatmap[Pair]:
-    """One mask (Tq, Tk), small: violet where the query (row) may look at the key (column), grey where it is hidden."""
     side, mask = "source" if name == "source padding" else "target", run.masks[name]
     n_allowed, cells = int(mask.sum()), mask.astype(np.float32)
     return Heatmap[Pair](

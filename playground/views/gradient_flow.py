@@ -1,4 +1,4 @@
-"""What norms and residual connections do to a gradient on its way back, and to what an encoder learns: two encoders."""
+"""What norms and residual connections do to a gradient, and to what an encoder learns."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -71,7 +71,7 @@ N_LAYERS = 8
 
 @dataclass(frozen=True)
 class Encoders:
-    """What the page looks at: encoders with random weights that share a lab's text, seed and shape."""
+    """Encoders with random weights that share a lab's text, seed and shape."""
 
     lab: Lab
     pair: tuple[Variant, ...]
@@ -107,17 +107,19 @@ def run_back(lab: Lab, variant: Variant, n_layers: int) -> Flow:
 
 
 def gradient_scene(view: LinkedView) -> Scene[Encoders]:
-    """Return what a page looks at; nothing is computed before it is asked for."""
+    """Return what a page looks at; nothing is computed yet."""
     values, lab = view.values, view.lab.without_changes
     pair = tuple(dict.fromkeys(BY_NAME[values[f"gradient_{which}"]] for which in ("first", "second")))
     return Scene(Encoders(lab, pair, values["gradient_layers"]))
 
 
 def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
-    """The page: the answer for each of two encoders, their gradients by layer, and the mathematics in a panel."""
+    """Yield the page: two encoders' gradients, by layer and by the chain rule."""
     encoders, part = scene.now, options["gradient_of"]
     names = {name: name for name in BY_NAME}
-    first, second = (Menu(f"gradient_{which}", say("gradient_flow", "encoder"), names) for which in ("first", "second"))
+    first, second = (
+        Menu(f"gradient_{which}", say("gradient_flow", f"encoder-{which}"), names) for which in ("first", "second")
+    )
     layers = Control("gradient_layers", say("gradient_flow", "layers"))
     yield Group("gradient_choices", (Columns(((first,), (second,), (layers,)), gap="medium"),))
     yield Paragraph("  \n".join(describe_way(encoders, variant, part) for variant in encoders.pair), "answer")
@@ -130,7 +132,7 @@ def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Ite
 
 
 def describe_way(encoders: Encoders, variant: Variant, part: str) -> str:
-    """Return what becomes of a part's gradient in an encoder."""
+    """Return what becomes of a part's gradient."""
     case, ratio = find_way(encoders.flow(variant).gradients[part])
     name = upper_first(variant.name)
     if case == "broken":
@@ -139,10 +141,7 @@ def describe_way(encoders: Encoders, variant: Variant, part: str) -> str:
 
 
 def find_way(norms: Norms) -> tuple[str, float]:
-    """How a gradient's length changes from the last layer to the first, by a factor: `arrives`, `vanishes`, `explodes`.
-
-    `broken` if it is 0 everywhere or leaves 32-bit floats.
-    """
+    """Return whether a gradient `arrives`, `vanishes`, `explodes` or is `broken`, and first over last length."""
     if not np.isfinite(norms).all() or not norms[-1]:
         return "broken", math.nan
     ratio = float(norms[0] / norms[-1])
@@ -150,7 +149,7 @@ def find_way(norms: Norms) -> tuple[str, float]:
 
 
 def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
-    """The L2 norm of a part's gradient, layer by layer."""
+    """Return the L2 norm of a part's gradient by layer."""
     kind = "stream" if part == "stream" else "weights"
     title = "before layer" if part == "stream" else "layer"
     return Curves(
@@ -166,14 +165,14 @@ def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
 
 
 def draw_line(name: str, norms: Norms) -> Curve:
-    """A variant's line, with gaps where a logarithmic axis has no place for a number."""
+    """Return a variant's line, with gaps that a logarithmic axis needs."""
     variant, shown = BY_NAME[name], np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
     dash = None if variant.residual else "dash"
     return Curve(name, np.arange(len(norms)), shown, COLOURS[variant.norm, variant.residual], dash=dash)
 
 
 def show_chain(encoders: Encoders) -> Iterator[Item]:
-    """The stream's gradient as a product: its formula, and its factors in this run."""
+    """Yield the stream's gradient as a product."""
 
     def list_factors(encoders: Encoders) -> pd.DataFrame:
         rows = {}
@@ -192,7 +191,7 @@ def show_chain(encoders: Encoders) -> Iterator[Item]:
 
 
 def pair_recipe(seed: int) -> Recipe:
-    """How both are trained."""
+    """Return how both are trained."""
     return Recipe(
         task="copy", length=8, n_symbols=8, n_train=4_096, n_validation=256, steps=120, batch_size=32,
         optimizer="adamw", lr=1e-3, warmup=20, seed=seed,
@@ -200,13 +199,13 @@ def pair_recipe(seed: int) -> Recipe:
 
 
 def pair_trainings(config: ModelConfig, pair: Sequence[Variant], recipe: Recipe, data: Data) -> tuple[VariantRun, ...]:
-    """The trainings of these encoders, which share all else of an architecture of `SIZES`; errors as `architecture`."""
+    """Return trainings of encoders that differ in the variant alone; raises as `architecture`."""
     shared = replace(architecture(common_config(config, N_LAYERS), recipe, data), dropout=0.0)
     return tuple(VariantRun(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair)
 
 
 def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
-    """What each has learnt, in a sentence once both have ended, and step by step."""
+    """Yield what each has learnt."""
     state = scene.now.state
     if state.results and state.n_ended == len(state.runs):
         yield Paragraph(say("gradient_flow", "outcome", **find_outcome(scene.now)))
@@ -223,7 +222,7 @@ def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
 
 
 def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
-    """How much each gets right at the end, beside the simple rule, and which difference can be chance."""
+    """Return both shares right, the simple rule's, and which difference can be chance."""
     shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.state.results}
     return {
         "steps": pair.state.runs[0].recipe.steps,
@@ -234,7 +233,7 @@ def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
 
 
 def draw_pair(pair: WatchedVariants) -> Figure:
-    """The share of right answers so far, a line each, beside the simple rule's."""
+    """Return shares right by step beside the simple rule's."""
     steps = pair.state.runs[0].recipe.steps
     looks = {
         each.name: {

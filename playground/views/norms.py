@@ -1,4 +1,4 @@
-"""How long the vectors are on their way through the encoder, and what the norms do to them."""
+"""How long vectors get on their way through the encoder, and what norms do to them."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +42,7 @@ PARTS = {
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """The page: how long the vectors get, and why; what a norm does to one of them; what `norms_view` names."""
+    """Yield the page: lengths by depth, why, one norm at work, and a closer view."""
     first, last = median_lengths(scene.now)[[0, -1]]
     sizes = {"layers": scene.now.config.n_layers, "tokens": scene.now.n_real}
     yield Paragraph(say("norms", "answer", first=first, last=last, **sizes), "answer")
@@ -57,19 +57,19 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """The view that `norms_view` names."""
+    """Yield the view that `norms_view` names."""
     yield Control("norms_view", say("norms", "view"), say("norms", "view.help"))
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
 def median_lengths(run: Run) -> Array:
-    """Median length over tokens of the residual stream by depth, (L + 1,)."""
+    """Return median lengths of the residual stream by depth, (L + 1,)."""
     medians: Array = np.median(streams.lengths(run)["residual"], axis=1)
     return medians
 
 
 def compare_ends(scene: Scene[Run]) -> Iterator[Paragraph]:
-    """The median length after the last layer, pinned and now."""
+    """Yield both median lengths after the last layer, if two are compared."""
     if scene.pinned is not None:
         before, after = (median_lengths(run)[-1] for run in scene.both)
         names = {"pinned": escape_markdown(scene.pinned_name), "now": escape_markdown(scene.now_name)}
@@ -77,7 +77,7 @@ def compare_ends(scene: Scene[Run]) -> Iterator[Paragraph]:
 
 
 def find_cause(run: Run) -> tuple[str, dict[str, float]]:
-    """What decides the residual stream's lengths: the place of the norms, `none`, or `alone`, without residuals."""
+    """Return what decides lengths: the norms' place, `none`, or `alone` (no residuals)."""
     config, real = run.config, ~run.padding
     if config.norm != "none" and config.norm_placement == "post":
         medians = median_lengths(run)[1:]
@@ -90,22 +90,18 @@ def find_cause(run: Run) -> tuple[str, dict[str, float]]:
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
-    """Median length over tokens by depth, a curve a part, with a band that holds all tokens but outliers."""
+    """Return median lengths by depth, a curve a part, with a band without outliers."""
     n_layers = max(run.config.n_layers for run in (scene.now, scene.pinned) if run is not None)
     layers = range(0, n_layers, figures.round_step(n_layers, 12))
     names = ["emb.", *map(str, layers)]
     ticks = {"tickmode": "array", "tickvals": np.array([-1, *layers]), "ticktext": names, "tickangle": 0}
-
-    def describe_ends(run: Run) -> str:
-        last = streams.lengths(run)["residual"][-1]
-        return say("norms", "lengths.reading", shortest=last.min(), longest=last.max())
 
     return Curves(
         key="norms_by_layer",
         height=360,  # on a phone it ends in the first window
         alt=say("norms", "lengths.alt"),
         caption=say("norms", "lengths.caption"),
-        reading=describe_ends,
+        reading=lambda run: say("norms", "lengths.reading", **_ends(streams.lengths(run)["residual"][-1])),
         curves=length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
         y=[figures.length_axis("median length")],
@@ -114,17 +110,20 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
     )
 
 
+def _ends(lengths: Array) -> dict[str, float]:
+    return {"shortest": float(np.nanmin(lengths)), "longest": float(np.nanmax(lengths))}
+
+
 def _depth_names(run: Run) -> list[str]:
     return ["embeddings", *map(str, range(run.config.n_layers))]
 
 
 def _layers_by_depth(run: Run) -> list[int | None]:
-    """The layer that ends at each depth; the embeddings, depth 0, are no layer's."""
     return [None, *range(run.config.n_layers)]
 
 
 def length_curves(run: Run) -> list[Curve]:
-    """A curve a part: its median length over tokens by depth."""
+    """Return a curve a part."""
     curves = []
     for part, values in streams.lengths(run).items():
         low, high = (end.astype(np.float32) for end in streams.length_band(values))
@@ -140,7 +139,7 @@ def length_curves(run: Run) -> list[Curve]:
 
 
 def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
-    """The chosen token's vector before, within and after each of the chosen layer's norms."""
+    """Yield the chosen token's vector at each norm of the chosen layer."""
     config, layer = scene.now.config, scene.focus.layer
     token = quote_place(scene.now.tokens, scene.focus.query)
     yield Paragraph(say("norms", f"effect-{config.norm}", token=token, layer=layer))
@@ -150,10 +149,7 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Array]:
-    """A token's vector before a layer's first or second norm, normalised, and after gain and bias: (D,) each, by name.
-
-    Empty if the run lacks that norm.
-    """
+    """Return a token's vector before a norm, normalised, and after gain and bias, (D,); empty without that norm."""
     name = f"layers.{layer}.norm{number}"
     if run.config.norm == "none" or f"{name}.in" not in run.arrays:
         return {}
@@ -165,7 +161,7 @@ def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Arra
 
 
 def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
-    """The first of the chosen token's numbers before the chosen layer's norm, normalised, and after gain and bias."""
+    """Return the chart of `norm_stages`."""
     layer, token = scene.focus.layer, scene.focus.query
     place = "after" if scene.now.config.norm_placement == "post" else "before"
     title = say("norms", "norm", place=place, number=number)
@@ -186,7 +182,7 @@ def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
 
 
 def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Lengths token by token."""
+    """Yield lengths token by token."""
 
     def lengths(run: Run) -> Array:
         return streams.lengths(run)["residual"]
@@ -195,9 +191,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         key="norms_by_token",
         alt=say("norms", "tokens.alt"),
         caption=say("norms", "tokens.caption"),
-        reading=lambda run: say(
-            "norms", "tokens.reading", shortest=np.nanmin(lengths(run)), longest=np.nanmax(lengths(run))
-        ),
+        reading=lambda run: say("norms", "tokens.reading", **_ends(lengths(run))),
         values=lengths,
         rows=Axis("after layer", names=_depth_names, place="layer", numbers=_layers_by_depth),
         columns=token_axis(lambda run: run.real_tokens),
@@ -211,7 +205,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Mean and standard deviation of a token's features before and after every norm."""
+    """Yield mean and standard deviation of features around every norm."""
     yield Curves(
         key="norm_statistics",
         alt=say("norms", "statistics.alt"),
@@ -243,12 +237,12 @@ def _statistic_curves(run: Run) -> list[Curve]:
 
 
 def _order_of_computation(norm: str) -> tuple[bool, bool, list[int]]:
-    """Sort key of a norm's name: the embeddings', each layer's two, the final one."""
+    """Return a norm's sort key."""
     return norm.startswith("final"), norm.startswith("layers"), [int(number) for number in re.findall(r"\d+", norm)]
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """One norm of one token, as its formula says."""
+    """Yield one norm of one token by its formula."""
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
         return

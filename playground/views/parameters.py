@@ -1,4 +1,4 @@
-"""Where a model's parameters sit, what a sentence costs, and how large other models are: counted, never run."""
+"""Where parameters sit, what a sentence costs, and what parameters buy: counted, never run."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -72,7 +72,7 @@ PARTS = {
 
 
 def model_costs(lab: Lab) -> ModelCosts | None:
-    """What a model costs for its text; None if that cannot be read."""
+    """Return what a model costs for its text; None if it cannot be read."""
     try:
         return sentence_costs(lab.config, lab.batch.ids.shape[1] if lab.text.sentences else None)
     except PlaygroundError:
@@ -80,7 +80,7 @@ def model_costs(lab: Lab) -> ModelCosts | None:
 
 
 def parameters_scene(view: LinkedView) -> Costs:
-    """The model that the page counts; beside the view's own, the pinned one. Raises as the view's tokens."""
+    """Return the counted model and, beside the sidebar's, the pinned one; raises as the tokens."""
     name, n_tokens = view.values["parameters_model"], view.batch.ids.shape[1] if view.text else None
     config = view.config if name == "sidebar" else PRESETS[name].config
     focus = Focus(min(view.values["layer"], config.n_layers - 1), 0, 0, 0)
@@ -93,17 +93,14 @@ def parameters_scene(view: LinkedView) -> Costs:
 
 
 def count_built_parameters(config: ModelConfig) -> int:
-    """Sum `numel()` over the parameters of an encoder that is built as shapes alone.
-
-    A table of sines holds no parameters but would take its memory: it gets one row.
-    """
+    """Sum `numel()` of an encoder built as shapes; a fixed position table, which has no parameters, gets one row."""
     if config.positions != "learned":
         config = replace(config, max_len=1)
     return sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters())
 
 
 def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
-    """The page: where most parameters sit, then formulas, a sentence's costs and what parameters buy."""
+    """Yield the page: the largest components, formulas, a sentence's costs, what parameters buy."""
     now, pinned, model = scene.now, scene.pinned, options["parameters_model"]
     yield Paragraph(say("parameters", "answer", **find_largest(now.parameters)), "answer")
     names = {"sidebar": say("parameters", "choose.own")} | {name: name for name in PRESETS}
@@ -124,7 +121,7 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
 
 
 def find_largest(count: Count) -> dict[str, Any]:
-    """The number of parameters, and the two largest components with theirs."""
+    """Return the total and the two largest components."""
     sums = sum_by_component(count)
     first, second = sorted(sums, key=sums.__getitem__, reverse=True)[:2]
     sizes = {"first_size": in_millions(sums[first]), "second_size": in_millions(sums[second])}
@@ -133,7 +130,7 @@ def find_largest(count: Count) -> dict[str, Any]:
 
 
 def show_formulas(scene: Costs) -> Iterator[Item]:
-    """Every part's formula, and what they add up to beside the `numel()` of the built model."""
+    """Yield every part's formula, and their sum beside the built model's."""
     total, built = scene.now.parameters.total, count_built_parameters(scene.now.config)
     yield Paragraph(say("parameters", "checked", total=f"{total:,}", built=f"{built:,}"), "caption")
     yield Table(
@@ -141,6 +138,7 @@ def show_formulas(scene: Costs) -> Iterator[Item]:
         frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
         formats={"each": "localized", "total": "localized", "times": "× %d", "share, %": "%.2g"},
         fills={"share, %": 100},
+        widths={"part": 140, "formula": 240, "with these numbers": 240, "share, %": 100},
         shows_index=False,
         compares=False,
     )
@@ -156,7 +154,7 @@ LEAST_DIVIDED = 0.08
 def component_bars(
     key: str, count: Callable[[S], Count], unit: str, *, caption: str, alt: str, **options: Any
 ) -> Bars[S]:
-    """A row a component, a piece a part, summed over the blocks; `unit` is what is counted, options are the chart's."""
+    """Return a row a component of what is counted in `unit`, a piece a part."""
 
     def bars(subject: S) -> Mapping[str, Mapping[str, float]]:
         whole = sum_by_component(count(subject))
@@ -193,25 +191,21 @@ def component_bars(
 
 
 def sum_by_component(count: Count) -> dict[str, int]:
-    """What is counted, by the components' names."""
+    """Return counts by the components' names."""
     return count.by(lambda term: LABELS[term.component])
 
 
 def list_components(count: Count) -> str:
-    """A count's components and their numbers, in words."""
+    """Return the components' counts in words."""
     return ", ".join(f"{name} {n:,}" for name, n in sum_by_component(count).items())
 
 
 def _count_axis(unit: str) -> Mapping[str, Any]:
-    """An axis of billions of parameters, but of GFLOPs."""
     return {"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6}
 
 
 def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
-    """A row a component; or a bar a block, and one each for what stands before and after them.
-
-    The focus is a layer of the sidebar's model.
-    """
+    """Return a row a component, or a bar a block; the focus is a layer of the sidebar's model."""
 
     def describe_blocks(costs: ModelCosts) -> str:
         config = costs.config
@@ -263,7 +257,7 @@ def _place(term: Term) -> str:
 
 
 def show_costs(scene: Costs) -> Iterator[Item]:
-    """The work for one sentence, how it grows with the sentence's length, and the memory."""
+    """Yield work for the sentence, work by length, and memory."""
     now = scene.now
     work = readable.in_units(now.flops.total, "FLOPs")
     yield component_bars(
@@ -317,7 +311,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
 
 
 def show_by_parameters(config: ModelConfig) -> Iterator[Item]:
-    """A dot for each shipped encoder, parameters across, mean share right up; that of this architecture marked."""
+    """Yield a dot a shipped encoder: parameters across, mean share right up."""
     specs = [spec for spec in shipped_specs() if is_shipped(spec)]
     sizes = [accounting.count_parameters(spec.config).total for spec in specs]
     shares = [np.mean(list(table()[spec.key].shares.values())) for spec in specs]

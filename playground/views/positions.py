@@ -53,19 +53,19 @@ ROWS_HEATMAP = partial(Heatmap[Lab], flat_bar=True, height=420, change_colours=c
 
 
 def positions_scene(view: LinkedView) -> Scene[Lab]:
-    """The view's lab without its changes, and the pinned one's; raises as the run."""
+    """Return the labs without their changes; raises as the run."""
     return scene_of(lambda lab, _: lab, without_changes(view))
 
 
 @once
 def table_rows(lab: Lab) -> Array:
-    """The first rows of the position table, (N, D); the standard table's if the model adds none."""
+    """Return the position table, or the standard one, (N, D)."""
     return positions.first_rows(lab.encoder, MAX_TOKENS)
 
 
 @once
 def distance_rows(lab: Lab) -> Array:
-    """What the model makes of distances, as `positions.by_distance` gives it."""
+    """Return `positions.by_distance`."""
     return positions.by_distance(lab.encoder, MAX_DISTANCE)
 
 
@@ -77,7 +77,7 @@ def swap_words(lab: Lab, first: int, second: int) -> Swap:
 
 
 def show_positions(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """The page: two words change places, then the table that tells places apart, and the closer view."""
+    """Yield the page: a swap of two words, the table, and a closer view."""
     config = scene.now.config
     yield from show_swap(scene, options)
     yield Paragraph(say("positions", "trained", lost=describe_lost(change(positions="none"))))
@@ -90,10 +90,7 @@ def show_positions(scene: Scene[Lab], options: Options) -> Iterator[Item]:
 
 
 def moved(lab: Lab, first: int, second: int) -> dict[str, Array]:
-    """How far each word's output moves in a swap, (T,) each: with positions, if the model has any, and without.
-
-    Rounding counts as 0.
-    """
+    """Return how far each output moves in a swap, (T,), with positions (if any) and without; rounding is 0."""
     swap = swap_words(lab, first, second)
     changes = {"with positions": swap.placed, "without positions": swap.bare}
     if lab.config.positions == "none":
@@ -102,10 +99,7 @@ def moved(lab: Lab, first: int, second: int) -> dict[str, Array]:
 
 
 def find_order(lab: Lab, first: int, second: int) -> tuple[str, dict[str, Any]]:
-    """How far a swap moves outputs, `placed` by positions or `bare` of them, and what else tells order.
-
-    `same` if both are the same token.
-    """
+    """Return how far a swap moves outputs, `placed` or `bare` of positions, and what else tells order; or `same`."""
     swap = swap_words(lab, first, second)
     if swap.unchanged:
         return "same", {}
@@ -119,7 +113,7 @@ def find_order(lab: Lab, first: int, second: int) -> tuple[str, dict[str, Any]]:
 
 
 def show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """How far each word's output moves when two words change places, with positions and without."""
+    """Yield what a swap of two words does."""
     now, tokens = scene.now, scene.now.run.real_tokens
     last = len(tokens) - 1
     if last < 1:
@@ -143,8 +137,9 @@ def show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
 
 def _swap_bars(first: int, second: int) -> Bars[Lab]:
     def bars(lab: Lab) -> Mapping[str, Mapping[str, float]]:
-        names = token_names(lab.run.real_tokens)
-        return {name: dict(zip(names, each.tolist(), strict=True)) for name, each in moved(lab, first, second).items()}
+        names, changes = token_names(lab.run.real_tokens), moved(lab, first, second)
+        shown = {name: each for name, each in changes.items() if each.any()} or changes
+        return {name: dict(zip(names, each.tolist(), strict=True)) for name, each in shown.items()}
 
     return Bars(
         key="swap_differences",
@@ -162,7 +157,7 @@ def _swap_bars(first: int, second: int) -> Bars[Lab]:
 
 
 def has_other_table(now: Lab, pinned: Lab) -> bool:
-    """Whether both models add a table of the same width, and not the same one."""
+    """Whether both add a table, as wide and not equal."""
     if not (now.config.has_position_table and pinned.config.has_position_table):
         return False
     one, other = table_rows(now), table_rows(pinned)
@@ -175,7 +170,7 @@ def _drawn_rows(lab: Lab) -> Array:
 
 
 def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
-    """The table that the model adds, or the standard one."""
+    """Return the table that the model adds, or the standard one."""
     now = scene.now
     config, (rows, columns) = now.config, _drawn_rows(now).shape
     drawn = {"rows": rows, "all": config.max_len, "columns": columns, "width": config.embedding_width}
@@ -195,7 +190,7 @@ def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
 
 
 def show_distances(scene: Scene[Lab]) -> Curves[Lab]:
-    """What the encoder makes of distances if it adds no table."""
+    """Return what distance does to scores."""
     kind, distances = scene.now.config.positions, np.arange(1 - MAX_DISTANCE, MAX_DISTANCE)
     curve, height = ("pair", "share of the product") if kind == "rotary" else ("head", "added to the score")
 
@@ -219,7 +214,7 @@ def show_distances(scene: Scene[Lab]) -> Curves[Lab]:
 
 
 def show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Why the order gets lost, and the closer view that `positions_view` names."""
+    """Yield why order gets lost, and the view that `positions_view` names."""
     yield Paragraph(say("positions", "equivariance"))
     yield Control("positions_view", say("positions", "view"))
     if not scene.now.config.has_position_table:
@@ -228,7 +223,7 @@ def show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
 
 
 def show_addition(scene: Scene[Lab]) -> Iterator[Item]:
-    """How a position's row is added to a token's embedding, and how long the two are."""
+    """Yield how a row is added to an embedding."""
     run, rows = scene.now.run, table_rows(scene.now)
     vectors = run.arrays["embed.tokens"][~run.padding]
     yield Formula(positions.sum_formula(run.config))
@@ -238,7 +233,7 @@ def show_addition(scene: Scene[Lab]) -> Iterator[Item]:
 
 
 def show_similarity(scene: Scene[Lab]) -> Iterator[Item]:
-    """Dot products between positions."""
+    """Yield dot products between positions."""
 
     def products(lab: Lab) -> Array:
         rows = table_rows(lab)[:MAX_POSITIONS]
@@ -259,7 +254,7 @@ def show_similarity(scene: Scene[Lab]) -> Iterator[Item]:
 
 
 def show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
-    """The wavelengths of the paper's table and of tutorial B's, whose exponent is doubled."""
+    """Yield wavelengths of the standard table and of tutorial B's."""
     d_model, longest = scene.now.config.d_model, scene.now.config.max_len
     yield Columns(tuple((Formula(positions.formula(kind)),) for kind in ("sinusoidal", "sinusoidal-doubled")))
     waves = [wavelengths(d_model, doubled=doubled).numpy() for doubled in (False, True)]

@@ -1,4 +1,4 @@
-"""What a page looks at: a view's run and the pinned one beside it, and what the two sides are called."""
+"""What a page looks at: a run and the pinned one, and their names."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -26,12 +26,12 @@ MOST_NAMED = 2
 
 
 def run_scene(view: LinkedView) -> Scene[Run]:
-    """The view's run, and the pinned one where it can be had; raises as the run."""
+    """Return the runs; raises as the present one."""
     return scene_of(lambda _, run: run, view)
 
 
 def scene_of(read: Callable[[Lab, Run], S], view: LinkedView) -> Scene[S]:
-    """What a page reads of the view's run, and of the pinned one where it can be had; raises as the run."""
+    """Return what a page reads of the present run, and of the pinned one if it can run; raises as the run."""
     run = view.run
     now = Scene(read(view.lab, run), view.focus)
     if view.pinned is None:
@@ -46,7 +46,7 @@ def scene_of(read: Callable[[Lab, Run], S], view: LinkedView) -> Scene[S]:
 
 
 def without_changes(view: LinkedView) -> LinkedView:
-    """The view without what changes the computation, on both sides; nothing is pinned where that makes them equal."""
+    """Return the view without changes of the computation; equal sides are not pinned."""
     lab = view.lab.without_changes
     pinned = None if view.pinned is None else without_changes(view.pinned)
     if pinned is not None and pinned.lab == lab:
@@ -55,7 +55,7 @@ def without_changes(view: LinkedView) -> LinkedView:
 
 
 def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[Difference]:
-    """Every choice in which two sets of the sidebar's values differ, in the sidebar's order."""
+    """Return every visible difference of two sets of sidebar values."""
     return [
         (_describe(key, pinned), _describe(key, now))
         for key in SHARED
@@ -64,7 +64,6 @@ def list_differences(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> list[
 
 
 def _has_effect(key: str, values: Mapping[str, Any]) -> bool:
-    """Whether a choice has a meaning beside the others; those that nobody sees are no difference."""
     if key == "vocab_size":
         return bool(values["tokenizer"] == "bpe")
     if key == "mask":
@@ -83,7 +82,6 @@ _NAMES = {"untrained": "before training", "mask": "hidden word"}
 
 
 def _describe(key: str, values: Mapping[str, Any]) -> str:
-    """A choice with its value; sizes have their names in code."""
     value = values[key]
     if key == "do":
         return _name_made(value, values["n_layers"])
@@ -96,7 +94,6 @@ def _describe(key: str, values: Mapping[str, Any]) -> str:
 
 
 def _name_made(made: Changes, n_layers: int) -> str:
-    """The changes of the computation that are switched on, in words."""
     on = group_layers([each for each, is_on in made.made if is_on], n_layers)
     if not on:
         return "changes switched off" if made else "no change"
@@ -104,7 +101,7 @@ def _name_made(made: Changes, n_layers: int) -> str:
 
 
 def name_sides(differences: Sequence[Difference], most: int | None = None) -> tuple[str, str]:
-    """What the pinned and the present side are called, by at most so many differences: such as `now (seed 3)`."""
+    """Return both sides' names by at most so many differences, such as `now (seed 3)`."""
     if not differences:
         return "pinned (the same)", "now (the same)"
     more = "" if most is None or len(differences) <= most else f" and {len(differences) - most} more"

@@ -11,10 +11,9 @@ from playground.web.components.without_picture import (
 )
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
-from playground.web.shared.lesson_line import draw_lesson_line
-from playground.web.shared.navigation import pages_by_group, place_in_menu
+from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
 from playground.web.shared.page_end import draw_in_turn, run_in_turn
-from playground.web.sidebar import controls, phone_controls
+from playground.web.sidebar import controls
 from playground.web.views.exports import VARIANTS
 
 with run_in_turn():
@@ -26,7 +25,7 @@ with run_in_turn():
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
     with st.sidebar:
         draw_expanders = controls.draw(VARIANTS)
-    phone_controls.draw_phone_controls(menu, page)
+    controls.draw_phone_controls(menu, page)
     draw_lesson_line()
     saving.begin_page()
     try:

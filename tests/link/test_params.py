@@ -23,7 +23,6 @@ from playground.presets import PRESETS
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.web.choices.shortcuts import preset_values
-from playground.web.shared.navigation import pages
 
 DEFAULTS = {
     "text": "The animal didn't cross the street because it was too tired.",
@@ -223,7 +222,7 @@ def test_defaults_are_frozen() -> None:
 
 def test_every_parameter_is_the_sidebars_or_starts_with_its_page() -> None:
     assert not SHARED.keys() & OWN.keys()
-    paths = ["" if name == "overview" else name for name in pages()]
+    paths = ["" if name == "overview" else name for name in PAGES]
     assert sorted(key for path in paths for key in page_parameters(path)) == sorted(OWN)
 
 
@@ -277,10 +276,6 @@ def test_written_values_are_what_streamlit_puts_into_the_address() -> None:
     assert [write_all(value) for value in (True, "", (), [], ("a", "b"), ["a"])] == [
         ["true"], [""], [""], [""], ["a", "b"], ["a"],
     ]  # fmt: skip
-
-
-def test_the_pages_of_links_are_those_of_the_menu() -> None:
-    assert list(pages()) == list(PAGES)
 
 
 def test_titles_of_tasks_are_words_of_links_and_must_not_change() -> None:

@@ -63,9 +63,8 @@ def found(pinned: Run, now: Run) -> tuple[str, dict[str, Any]]:
         (small_run("abcab")[0], small_run("abcab", n_layers=4)[0], "final", ("end", 2)),
         (small_run("abcab", norm_placement="pre")[0],
          small_run("abcab", norm_placement="pre", final_norm=True)[0], "final", ("norm", 2)),
-        (small_run("abcab")[0], small_run("abcab", n_heads=2)[0], "layers.0.out", ("layer", 0)),
     ],
-    ids=["embeddings", "layer 0", "layer 1", "deeper", "last norm", "heads"],
+    ids=["embeddings", "layer 0", "layer 1", "deeper", "last norm"],
 )  # fmt: skip
 def test_the_answer_is_where_two_part_by_how_much_and_what_is_left_at_the_end(
     pinned: Run, now: Run, point: str, place: tuple[str, int]
@@ -130,10 +129,3 @@ def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference
     assert drawn["head_now"].in_one_row
     assert "The nearest: it has no layer 1 and no head 3." in beside.caption
     assert not drawn.keys() & {"compare_points", "moved_weight"}
-
-
-def test_lengths_are_those_of_both() -> None:
-    scene, _ = two_runs(n_layers=1, norm="none")
-    lengths = draw(scene)["compare_norms"].now
-    assert lengths.cells is None
-    assert sum(trace["line"].get("dash") == "dot" for trace in lengths.figure["data"]) >= 3

@@ -8,13 +8,12 @@ import pytest
 import torch
 
 from playground.analysis.streams import length_band
-from playground.charts.chart import Curves, Heatmap, Item, Table, Vectors
+from playground.charts.chart import Curves, Item, Table, Vectors
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.views.norms import (
-    VIEWS,
     find_cause,
     lengths_by_depth,
     median_lengths,
@@ -100,12 +99,3 @@ def test_statistics_and_the_norm_by_hand_are_of_every_norm() -> None:
     ]  # fmt: skip
     by_hand = next(each for each in show("by hand", Scene(run, FOCUS)) if isinstance(each, Table))
     np.testing.assert_allclose(by_hand.frame(run)["out"], trace["layers.0.norm1.out"][0, 3], atol=1e-6)
-
-
-@pytest.mark.parametrize("view", VIEWS)
-def test_every_view_has_something_to_show_of_one_token_beside_another_run(view: str) -> None:
-    now, pinned = small_run("a")[0], small_run("a", n_layers=3)[0]
-    scene = Scene(now, Focus(1, 0, 0, 0), pinned, "pinned", "now")
-    for item in show(view, scene):
-        if isinstance(item, Curves | Heatmap | Vectors):
-            assert "nan" not in draw_chart(item, scene).now.caption.lower()

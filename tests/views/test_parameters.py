@@ -147,11 +147,6 @@ def test_work_is_that_of_the_sentence_and_of_each_length() -> None:
     assert memory["size"][0] == in_units(4 * built(CONFIG), "B")
 
 
-def test_closed_panels_count_nothing() -> None:
-    closed: dict[str, Any] = dict.fromkeys(list(OPTIONS)[1:], False)
-    assert list(items(scene(CONFIG), **closed)) == ["parameter_breakdown"]
-
-
 def test_the_dots_are_the_shipped_encoders_and_the_sidebars_is_red() -> None:
     for config, marked in ((change(positions="none").config, ["no positions"]), (CONFIG, [])):
         (picture,) = view.show_by_parameters(config)

@@ -66,8 +66,9 @@ def test_two_words_are_swapped_with_positions_and_without(changes: dict[str, Any
         assert (numbers["placed"], numbers["size"]) == (swap.placed.max(), swap.placed_size)
     assert numbers["bare"] == expected["without positions"].max()
     shown = chart(items := show(now), Bars).bars(now)
-    for name, values in expected.items():
-        assert list(shown[name].values()) == moved(now, 1, 4)[name].tolist() == values.tolist()
+    assert shown.keys() == {name for name, values in expected.items() if values.any()} or case == "bare"
+    for name in shown:
+        assert list(shown[name].values()) == moved(now, 1, 4)[name].tolist() == expected[name].tolist()
         assert list(shown[name]) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]
     assert [control.high for control in items if isinstance(control, Control)][:2] == [4, 5]
 

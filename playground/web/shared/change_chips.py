@@ -1,6 +1,7 @@
-"""The line below every page's heading that names the changes of the computation."""
+"""The changes of the computation: the line of chips below a page's heading."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -8,85 +9,67 @@ from playground.errors import PlaygroundError
 from playground.link.changes import FittedChanges
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
-from playground.pages import page_at
 from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.focus import choose_places
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import as_one_element
+from playground.words import say
 
 
 @as_one_element
 def draw_change_chips() -> None:
-    """A chip for each change, pressed while it is made; nothing where there is none."""
-    setup = current_setup()
+    """Draw a chip for each change, pressed while it is on."""
+    setup, page = current_setup(), current_page()
     if not setup.changes:
         return
     tokens, fitted, waits = _read_text(setup)
     groups = _group(setup)
     with st.container(key=f"{CHANGES_KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
-        draw_chips(
-            [
-                Chip(
-                    _write_group(group),
-                    name_changes(group, tokens),
-                    name_changes(group, tokens),
-                    is_on,
-                    name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens),
-                    waits if is_on else "",
-                    is_on and bool(waits),
-                )
-                for group, is_on in groups
-            ],
-            _switch,
-            _take_back,
-        )
+        chips = []
+        for group, is_on in groups:
+            name = name_changes(group, tokens)
+            reason = name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens)
+            note = waits if is_on else ""
+            chips.append(Chip(_write_group(group), name, name, is_on, reason, note, bool(note)))
+        draw_chips(chips, _switch, _take_back)
         if len(groups) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
-        if st.session_state[OPEN_PAGE] != "what-if" and not st.context.is_embedded:
+        if page.path != "what-if" and not st.context.is_embedded:
             _draw_followed_button()
-    told = page_at(st.session_state[OPEN_PAGE]).unchanged
-    if told and fitted.applied:
-        st.caption(told)
+    if fitted.applied and not page.shows_changes:
+        st.caption(say("frame", "no-changes"))
 
 
 def _draw_followed_button() -> None:
-    """Open the page What if at what followed, whichever view that page had before."""
-    pressed = st.button(
-        "What followed?",
-        key="changes_followed",
-        type="tertiary",
-        icon=":material/arrow_forward:",
-        on_click=choose_places,
-        kwargs={"whatif_view": "what followed"},
-        help="Opens the page What if at what your changes have moved.",
-    )
-    if pressed:
+    """Draw a button that opens the page What if at what followed."""
+    label, help_text, icon = say("frame", "followed"), say("frame", "followed.help"), ":material/arrow_forward:"
+    asked: dict[str, Any] = {"on_click": choose_places, "kwargs": {"whatif_view": "what followed"}, "help": help_text}
+    if st.button(label, key="changes_followed", type="tertiary", icon=icon, **asked):
         st.switch_page(page_named("what-if"), query_params={})
 
 
 def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
-    """The sentence's tokens, and which changes its run can have; where there is no run, what the changes wait for."""
-    if not setup.text.sentences:
-        return (), FittedChanges(), "Waits for a sentence."
+    """The tokens, the changes that the run can have, and without a run, what they wait for."""
     try:
-        return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
+        if setup.text.sentences:
+            return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
     except PlaygroundError:  # the page says it where it asks for the run
-        return (), FittedChanges(), "Waits until the model can run."
+        pass
+    return (), FittedChanges(), say("frame", "changes-wait")
 
 
 def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
-    """The changes as they were made, one in every layer as one, each with whether it is switched on."""
-    made = dict(setup.changes)
+    """The changes as they were made, one in every layer as one, and whether each is on."""
+    made, n_layers = dict(setup.changes), setup.config.n_layers
     groups = [
         (group, is_on)
         for is_on in (True, False)
-        for group in group_layers([each for each in made if made[each] == is_on], setup.config.n_layers)
+        for group in group_layers([each for each in made if made[each] == is_on], n_layers)
     ]
-    places = list(made)
-    return sorted(groups, key=lambda found: places.index(found[0][0]))
+    return sorted(groups, key=lambda found: list(made).index(found[0][0]))
 
 
 def _switch() -> None:
@@ -99,7 +82,6 @@ def _take_back() -> None:
 
 
 def _find_group(text: object) -> tuple[Change, ...]:
-    """The changes of the chip that sends a text back; none where it is there no more."""
     return next((group for group, _ in _group(current_setup()) if _write_group(group) == text), ())
 
 

@@ -1,4 +1,4 @@
-"""The buttons of an experiment, sentences on it, and a view that follows it, the same on every page that has one."""
+"""The buttons of an experiment, sentences on it, and a view that follows it."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,69 +14,60 @@ from playground.web.components.without_picture import ask_before_reload, request
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
+from playground.words import say
+
+Plan = TypeVar("Plan")
 
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
-    """Return the status while the computation has nothing to say of it: it waits, starts or ends; else empty."""
+    """Return the status of a computation that waits, starts or ends; else empty."""
     status = experiment.job.status
     if status == "waiting":
-        return f"Waiting: number {experiment.job.position} in the queue. It starts by itself, on any page."
+        return say("frame", "run-waiting", position=str(experiment.job.position))
     if status == "cancelled" and experiment.in_progress:
-        return "Stopping after the current step …"
-    if experiment.state is None:
-        return {"cancelled": "Stopped before the first step.", "running": "Getting ready."}.get(status, "")
+        return say("frame", "run-stopping")
+    if experiment.state is None and status in ("cancelled", "running"):
+        return say("frame", "run-never") if status == "cancelled" else say("frame", "run-starts")
     return ""
 
 
 def variants_status(experiment: Experiment[VariantsState]) -> str:
-    """Return the status of a comparison in a sentence or two."""
+    """Return the status of a comparison."""
     job, state, pending = experiment.job, experiment.state, pending_sentence(experiment)
     if pending or state is None or job.status == "failed":
         return pending or job.error
     at = f"{state.n_ended} of {len(state.runs)} runs are done"
     if job.status == "cancelled":
-        return f"Stopped: {at}."
+        return say("frame", "run-stopped", at=at)
     if job.status == "finished":
-        return f"Done: {len(state.runs)} runs in {duration(job.seconds)}."
+        return say("frame", "run-done", runs=str(len(state.runs)), time=duration(job.seconds))
     now = state.results[-1] if state.results else None
-    current = f", now {now.run.title}, step {len(now.history.loss)} of {now.run.recipe.steps}" if now else ""
-    return running_sentence(experiment, f"{at}{current}")
+    step = f", now {now.run.title}, step {len(now.history.loss)} of {now.run.recipe.steps}" if now else ""
+    return running_sentence(experiment, f"{at}{step}")
 
 
 def running_sentence(experiment: Experiment[Any], at: str) -> str:
-    """Return the status of a running experiment, and how long it still takes; `at` is where it is."""
+    """Return where a running experiment is, and how long it still takes."""
     done = experiment.job.progress
     left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
 
 
-def sharing_sentence(experiment: Experiment[Any]) -> str:
-    """Return who else takes part in the run, or that it was there before; empty if it is this visitor's alone."""
-    if experiment.active and experiment.job.others:
-        return f"Shared with {experiment.job.others} other visitors; Stop takes only you out of it."
-    if was_computed_before(experiment):
-        return "This run had been computed here before. Another *seed* makes one to watch."
-    return ""
-
-
 def was_computed_before(experiment: Experiment[Any]) -> bool:
-    """Whether the run had come to its end before this visitor started it: there was nothing to watch."""
+    """Return whether the run was over before this visitor started it."""
     return experiment.job.status == experiment.job.joined == "finished"
 
 
 def untrained_sentence(differences: list[str]) -> str:
-    """Return which of the page's settings have changed since the run was started (markdown)."""
+    """Return which settings have changed since the run was started (markdown)."""
     if not differences:
         return ""
-    changes = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
-    return f"**The settings are no longer this run's:** {changes}. **Start** trains with the present ones."
-
-
-Plan = TypeVar("Plan")
+    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
+    return say("frame", "run-changed", changes=listed)
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
-    """Return what the page's settings describe; None, with an error on the page, if that is nothing to start."""
+    """Return what the page's settings describe; None, with an error on the page, if nothing can be started."""
     try:
         return make_plan()
     except PlaygroundError as error:
@@ -93,44 +84,29 @@ def draw_buttons(
     start: str = "Start",
     scrolls_to: str = "",
 ) -> None:
-    """Draw Start and Stop, both at any time, so that nothing moves; the one without effect is grey.
+    """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
 
-    Args:
-        page: whose experiment it is; also what the buttons' keys start with.
-        plan: what the present settings describe; None if there is nothing to start.
-        create: starts a plan in the background.
-        has_network: whether what an earlier session has trained came back.
-        start: what is written on the first of them.
-        scrolls_to: key of the container in which the visitor can watch what was started; empty: where it is.
+    `create` starts a plan, if the settings describe one; `scrolls_to` is the container in which it can be watched.
     """
     experiments = session_experiments()
-    experiment = experiments.get(page)
+    experiment, active_page = experiments.get(page), experiments.active_page()
+    begin = None if plan is None else partial(start_experiment, page, partial(create, plan), scrolls_to)
+    is_grey = plan is None or active_page is not None
     has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
+    kind: Any = "secondary" if has_ended else "primary"
+    stop = None if experiment is None else experiment.job.stop
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
-        st.button(
-            start,
-            key=f"{page}_start",
-            icon=":material/play_arrow:",
-            type="secondary" if has_ended else "primary",
-            disabled=plan is None or experiments.active_page() is not None,
-            on_click=None if plan is None else partial(start_experiment, page, partial(create, plan), scrolls_to),
-        )
-        st.button(
-            "Stop",
-            key=f"{page}_stop",
-            icon=":material/stop:",
-            disabled=experiments.active_page() != page,
-            on_click=None if experiment is None else experiment.job.stop,
-        )
+        icon = ":material/play_arrow:"
+        st.button(start, key=f"{page}_start", icon=icon, type=kind, disabled=is_grey, on_click=begin)
+        st.button("Stop", key=f"{page}_stop", icon=":material/stop:", disabled=active_page != page, on_click=stop)
     say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
-    active_page = experiments.active_page()
     if active_page not in (None, page):
-        where = "in the sidebar" if active_page == LEARNING else f"on the page “{page_named(active_page).title}”"
-        st.caption(f"What you started {where} goes on. Only one thing runs at a time: stop it there first.")
+        where = "the sidebar" if active_page == LEARNING else f"the page “{page_named(active_page).title}”"
+        st.caption(say("frame", "run-elsewhere", where=where))
 
 
 def start_experiment(page: str, create: Callable[[], Experiment[Any]], scrolls_to: str = "") -> None:
-    """Start an experiment, and show the place where it can be watched."""
+    """Start an experiment, and scroll to where it can be watched."""
     session_experiments().start(page, create)
     if scrolls_to:
         request_scroll(scrolls_to)
@@ -138,11 +114,15 @@ def start_experiment(page: str, create: Callable[[], Experiment[Any]], scrolls_t
 
 def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
     """Draw how far an experiment is, its status, and who shares it."""
-    st.progress(share, " ".join(filter(None, (status, sharing_sentence(experiment)))))
+    if experiment.active and experiment.job.others:
+        status += f" {say('frame', 'run-shared', others=str(experiment.job.others))}"
+    elif was_computed_before(experiment):
+        status += f" {say('frame', 'run-before')}"
+    st.progress(share, status.strip())
 
 
 def warn_before_reload() -> None:
-    """On any page: let the browser ask before a reload for as long as an experiment of the session is active."""
+    """Let the browser ask before a reload while an experiment of the session is active."""
     is_active = session_experiments().active_page() is not None
     fragment(ask_while_active, run_every=2 if is_active else None)()
 
@@ -154,10 +134,7 @@ def ask_while_active() -> None:
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
-    """Draw a view of a page's experiment in a fragment of its own, every few seconds while it is in progress.
-
-    The whole page follows once that changes: then its other parts change too.
-    """
+    """Draw a view of a page's experiment, every few seconds while it is in progress, and the whole page at its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and experiment.in_progress

@@ -1,21 +1,19 @@
-"""A page's parts: fragments, what stands above them, and how one of them ends before its end.
-
-`st.stop` would end the whole run, and the sidebar with it.
-"""
+"""A page's parts: fragments, elements, the place of its answer, and a part's early end (`st.stop` would end all)."""
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
 from functools import partial, wraps
 from typing import ParamSpec, TypeVar
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from playground.errors import BusyError
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import OPEN_PAGE
 from playground.web.session.services import services
-from playground.web.shared import lesson_state
-from playground.web.shared.focus_line import forget_answer_place
+from playground.web.shared import navigation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -27,7 +25,7 @@ class PageEndError(Exception):
 
 @contextmanager
 def run_in_turn() -> Iterator[None]:
-    """Run a page, or one of its fragments alone, in a turn; if none comes free, `draw_in_turn` tries again."""
+    """Run a page, or a fragment alone, in a turn; if none comes free, `draw_in_turn` tries again."""
     with ExitStack() as held:
         with suppress(BusyError):
             held.enter_context(services().turns.take())
@@ -35,8 +33,9 @@ def run_in_turn() -> Iterator[None]:
 
 
 def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> None:
-    """Draw a page, by its path, or one of its parts alone; one sentence says if no turn comes free."""
-    forget_answer_place()
+    """Draw a page, by its path, or a part of it alone; one sentence says if no turn comes free."""
+    _ANSWER.set(None)
+    _PROOF.set(None)
     with services().meters.watch_rerun(page, part), suppress(PageEndError), ExitStack() as held:
         try:
             held.enter_context(services().turns.take())
@@ -48,36 +47,29 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
-    """`st.fragment`, for a view that may end early: that ends nothing but itself.
+    """Return `view` as a fragment that may end early.
 
-    A run of it alone corrects the address, as the page's own run does. If a lesson's step is done then, the page runs
-    too.
+    A run of it alone corrects the address, and runs the page if a lesson's step is done.
     """
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
-        alone = is_fragment_rerun()
-        page = st.session_state[OPEN_PAGE]
-        if not alone:
+        if not is_fragment_rerun():
             with suppress(PageEndError):
                 view(*args, **kwargs)
-        else:
-            with run_in_turn():
-                draw_in_turn(page, partial(view, *args, **kwargs), view.__qualname__)
-                is_outdated = lesson_state.is_outdated()
-                correct_address(f"address_{view.__qualname__}")
-            if is_outdated:
-                st.rerun()
+            return
+        with run_in_turn():
+            draw_in_turn(st.session_state[OPEN_PAGE], partial(view, *args, **kwargs), view.__qualname__)
+            is_outdated = navigation.is_line_outdated()
+            correct_address(f"address_{view.__qualname__}")
+        if is_outdated:
+            st.rerun()
 
     return st.fragment(draw, run_every=run_every)
 
 
 def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
-    """The view, drawn as one element of the page, be it many things or none.
-
-    For all that stands above a fragment. Streamlit knows fragments by their place on the page, and drops a click in one
-    whose place the run before the click has changed.
-    """
+    """Return `view`, drawn as one element: Streamlit drops a click in a fragment below whose place has changed."""
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -85,3 +77,35 @@ def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
             return view(*args, **kwargs)
 
     return draw
+
+
+_ANSWER: ContextVar[DeltaGenerator | None] = ContextVar("answer_place", default=None)
+_PROOF: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", default=None)
+
+
+def keep_answer_place() -> None:
+    """Have the page's answer stand here, though it is known later."""
+    _ANSWER.set(st.container())
+
+
+def keep_places_above_focus() -> None:
+    """Keep a place for the page's answer, unless there is one, and one for the chart that proves it."""
+    if _ANSWER.get() is None:
+        keep_answer_place()
+        _PROOF.set(_ANSWER.get())
+    else:
+        _PROOF.set(st.container())
+
+
+def take_answer_place() -> DeltaGenerator:
+    """Return the place of the answer: the one that was kept, or here."""
+    place = _ANSWER.get() or st.container()
+    _ANSWER.set(None)
+    return place
+
+
+def take_proof_place() -> DeltaGenerator | None:
+    """Return the place of the chart that proves the answer, if one was kept."""
+    place = _PROOF.get()
+    _PROOF.set(None)
+    return place

@@ -1,8 +1,8 @@
-"""What every page shares: its heading, the run it shows, numbers and code."""
+"""What stands around every page: heading, pinned settings, the run with its answer line, tables, code."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from types import FunctionType, ModuleType
 from typing import Any
 
@@ -13,53 +13,108 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import PlaygroundError
+from playground.language.text import IDS, VOCABULARY
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
+from playground.views.scenes import list_differences, name_sides
+from playground.web.choices import shortcuts
 from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import (
-    OPEN_PAGE,
     Setup,
     current_notices,
     current_setup,
     current_value,
+    pin,
+    pinned_setup,
     trained_network,
+    unpin,
 )
+from playground.web.components.rows import draw_token_chips
 from playground.web.session import caches, trained_slot
+from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
 from playground.web.session.services import services
-from playground.web.shared.answer_line import draw_answer_line
-from playground.web.shared.attempts import ASKED
 from playground.web.shared.change_chips import draw_change_chips
-from playground.web.shared.navigation import page_named
+from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import draw_table_button
+from playground.words import say
+
+ASKED = "_exercise_asked"
+"""Session key of the page whose settings an exercise asks to change, and of its question."""
+
+Source = FunctionType | type | ModuleType | Callable[..., Any]
 
 
 @as_one_element
 def draw_heading(question: str) -> None:
-    """Show the page's one question, notices on what had to be changed in the visitor's choices, and the changes."""
+    """Draw the page's question, notices, and the changes of the computation."""
     st.title(question)
-    setup = current_setup()
-    sentences = current_notices(setup)
-    if sentences:
+    if sentences := current_notices(current_setup()):
         listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
         st.container(key="notices").info(listed)
     page, asked = st.session_state.get(ASKED, (None, ""))
-    if page == st.session_state[OPEN_PAGE]:
+    if page == current_page().path:
         with st.container(key="exercise_asked", horizontal=True, vertical_alignment="center"):
             st.info(f"**Exercise:** {asked}")
             st.page_link(page_named("exercises"), label="Back to the exercise", width="content")
     draw_change_chips()
 
 
-def shown_run(*, changed: bool = True) -> Run:
-    """The run of the visitor's sentence, without their changes on request; where there is none, the page ends, and why.
+def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+    """Pin `before`, and set the sidebar to `after`; for callbacks."""
+    shortcuts.keep_replaced()
+    pin(before)
+    shortcuts.choose_values(after)
 
-    A fragment calls this anew rather than taking a run as an argument, which its session would keep in memory.
-    """
+
+@as_one_element
+def draw_pin_line() -> None:
+    """Draw the button that pins; with something pinned, what differs, and why it cannot be run."""
+    pinned, page = pinned_setup(), current_page()
+    with st.container(key="pin_line", horizontal=True, vertical_alignment="center", gap="small"):
+        if pinned is None:
+            _draw_button("pin", ":material/push_pin:", _pin)
+            return
+        differences = list_differences(pinned.values, current_setup().values)
+        before, now = map(escape_markdown, name_sides(differences))
+        told = say("frame", "compared", before=before, now=now) if differences else say("frame", "pinned")
+        st.markdown(f":material/push_pin: {told}", width="content")
+        _draw_button("pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, disabled=not differences)
+        _draw_button("pin", ":material/push_pin:", _pin, disabled=not differences)
+        _draw_button("unpin", ":material/close:", unpin)
+        if page.path != "compare":
+            st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
+    if page.runs_text and (why := _explain_failure(pinned)):
+        st.info(say("frame", "pinned-fails", why=why))
+
+
+def _explain_failure(pinned: Setup) -> str:
+    if not pinned.text.sentences:
+        return say("frame", "pinned-fails.text")
+    try:
+        caches.run_sentence(pinned.run_key)
+    except PlaygroundError as error:
+        return escape_markdown(error)
+    return ""
+
+
+def _draw_button(key: str, icon: str, on_click: Callable[[], None], *, disabled: bool = False) -> None:
+    label, help_text = say("frame", f"do-{key}"), say("frame", f"help-{key}")
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
+
+
+def _pin() -> None:
+    shortcuts.keep_replaced()
+    pin(current_setup().state.asked)
+
+
+def shown_run(*, changed: bool = True) -> Run:
+    """Return the run of the visitor's sentence; an error ends the page."""
     with explain_errors():
         setup = current_setup()
         return caches.run_sentence(setup.run_key if changed else setup.untouched_key)
@@ -67,7 +122,7 @@ def shown_run(*, changed: bool = True) -> Run:
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Show an expected error as one sentence, and end the page or the fragment there."""
+    """Show an expected error as one sentence, and end the page or the fragment."""
     try:
         yield
     except PlaygroundError as error:
@@ -76,66 +131,8 @@ def explain_errors() -> Iterator[None]:
         raise PageEndError from None
 
 
-@as_one_element
-def draw_run_line(*, changed: bool = True) -> Run:
-    """The run of `shown_run`; the page also describes it: its size, what was cut, what is unknown."""
-    setup = current_setup()
-    require_text(setup, "Type a sentence into “Your text”, and this page shows what the encoder does with it.")
-    run = shown_run(changed=changed)
-    settle_tokens(run)
-    if trained_network(setup) and all(setup.batch.unknown[setup.sentence]):
-        st.info(
-            "The network that was trained here knows no token of this sentence: it reads [UNK] throughout. The "
-            "sidebar has a sentence that it knows.",
-            icon=":material/help:",
-        )
-    if setup.weights == "minilm":
-        _explain_language(setup)
-    if not np.isfinite(run.arrays["final"]).all():
-        st.info("**Overflow**: numbers have left the range of 32-bit floats on the way; they stand as NaN or ∞.")
-    n_cut, tokens = setup.batch.truncated[setup.sentence], run.n_real
-    if n_cut:
-        st.info(
-            f"The sentence is cut after {tokens} tokens; {n_cut} more are left out. {explain_cut(setup.values)}",
-            icon=":material/content_cut:",
-        )
-    padding = f" + {run.padding.size - tokens} padding" if run.padding.any() else ""
-    vectors = "" if run.config.vocab_size else " · words are vectors drawn from the seed, not learned"
-    n_sentences = len(setup.text.sentences)
-    which = f"sentence {setup.sentence + 1} of {n_sentences} · " if n_sentences > 1 else ""
-    n = count_changes(run)
-    changes = f" · :violet-badge[{count_noun(n, 'change')}]" if n else ""
-    st.caption(
-        f"{which}{count_noun(tokens, 'token')}{padding} · {count_heads(run.config.n_layers, run.config.n_heads)} · "
-        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)} · {trained_slot.describe_weights(setup.weights)}"
-        f"{vectors}{changes}"
-    )
-    draw_answer_line(run)
-    return run
-
-
-def _explain_language(setup: Setup) -> None:
-    """What became of a sentence that the trained model, which learnt from English, cannot read."""
-    batch, row = setup.batch, setup.sentence
-    script, icon = foreign_script(batch.sentences[row]), ":material/translate:"
-    if script is None:
-        return
-    own = [not special for special in batch.special[row]]
-    n_unknown = sum(batch.unknown[row])
-    n_single = sum(
-        is_own and not unknown and end - start == 1
-        for is_own, unknown, (start, end) in zip(own, batch.unknown[row], batch.offsets[row], strict=True)
-    )
-    st.info(
-        f"**English only:** the trained model learnt from English, and this sentence is mostly {script}. Of its "
-        f"{sum(own)} tokens, {n_unknown} are [UNK], pieces that the vocabulary lacks, and {n_single} are single "
-        "characters. What it computes for them means little.",
-        icon=icon,
-    )
-
-
 def require_text(setup: Setup, invitation: str) -> None:
-    """Show what had to be cut from the text; without any sentence, show the invitation and end the page."""
+    """Show what had to be cut from the text; without a sentence, end the page with the invitation."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
@@ -143,17 +140,107 @@ def require_text(setup: Setup, invitation: str) -> None:
         raise PageEndError
 
 
-def draw_numbers(
-    key: str,
-    table: Callable[[], pd.DataFrame],
-    label: str = "The numbers",
-    *,
-    on_row: Callable[[int], None] | None = None,
-) -> None:
-    """Show a table to read and copy in an expander; it is made when that is opened.
+@as_one_element
+def draw_run_line(*, changed: bool = True) -> Run:
+    """Draw what is odd about the run, its size, and its answer line; return the run."""
+    setup = current_setup()
+    require_text(setup, say("frame", "no-text"))
+    run = shown_run(changed=changed)
+    settle_tokens(run)
+    if odd := list(_list_oddities(setup, run)):
+        st.info(" ".join(odd), icon=":material/help:")
+    n_sentences, n = len(setup.text.sentences), count_changes(run)
+    parts = [
+        f"sentence {setup.sentence + 1} of {n_sentences}" if n_sentences > 1 else "",
+        count_noun(run.n_real, "token") + (f" + {run.padding.size - run.n_real} padding" if run.padding.any() else ""),
+        count_heads(run.config.n_layers, run.config.n_heads),
+        f"{1000 * run.seconds:.0f} ms on {name_device(run.device)}",
+        trained_slot.describe_weights(setup.weights),
+        "" if run.config.vocab_size else say("frame", "vectors"),
+        f":violet-badge[{count_noun(n, 'change')}]" if n else "",
+    ]
+    st.caption(" · ".join(filter(None, parts)))
+    if setup.state.is_english:
+        _draw_answer_line(setup, run)
+    return run
 
-    `on_row` takes the number of a row, from the table's first, when a cell of it is clicked.
-    """
+
+def _list_oddities(setup: Setup, run: Run) -> Iterator[str]:
+    if trained_network(setup) and all(setup.batch.unknown[setup.sentence]):
+        yield say("frame", "odd-unknown")
+    if setup.weights == "minilm" and (script := foreign_script(setup.batch.sentences[setup.sentence])):
+        yield say("frame", "odd-language", script=script)
+    if not np.isfinite(run.arrays["final"]).all():
+        yield say("frame", "odd-overflow")
+    if n_cut := setup.batch.truncated[setup.sentence]:
+        yield say("frame", "odd-cut", kept=str(run.n_real), cut=str(n_cut), why=explain_cut(setup.values))
+
+
+_ANSWER, _CHIPS = "answer_line", "mask_chips"
+LIKELIEST, LEAST = 5, 0.005
+"""How many words are named, and the least probability."""
+
+
+def _draw_answer_line(setup: Setup, run: Run) -> None:
+    """What the small English fills in for the hidden word, and in a fold the words to hide."""
+    hidden = hidden_word(setup.run_key)
+    with st.container(key=_ANSWER, horizontal=True, vertical_alignment="center", gap="small"):
+        if hidden is not None:
+            st.markdown("  \n".join(_describe_answer(setup, hidden)), width="content")
+        with st.popover(say("frame", "hide"), icon=":material/visibility_off:"):
+            st.caption(say("frame", "hide.how"))
+            chips = [
+                (token, "", "special" if special else "plain", "hidden" if hidden and hidden.place == i else "hide")
+                for i, (token, special) in enumerate(zip(run.real_tokens, run.special, strict=False))
+            ]
+            draw_token_chips(chips, query=hidden.place if hidden else None, on_click=_hide, name=_CHIPS)
+            if hidden is not None:
+                st.markdown(say("frame", "answer-depth"))
+                st.dataframe(_by_depth(fill_in(setup.run_key)), key=f"{_ANSWER}_by_depth", width="stretch")
+
+
+def _describe_answer(setup: Setup, hidden: HiddenWord) -> Iterator[str]:
+    """The likeliest words, pinned ones too; the right one without the changes, and without the best head."""
+    untouched, pinned, right = setup.untouched_key, pinned_setup(), hidden.word
+    yield f":material/edit: [?] = {_list_likeliest(fill_in(setup.run_key)[-1], right)}"
+    with suppress(PlaygroundError):  # the page says why there is no pinned run
+        if pinned is not None and pinned.text.sentences and hidden_word(pinned.run_key) == hidden:
+            yield f"Pinned: {_list_likeliest(fill_in(pinned.run_key)[-1], right)}"
+    if not right:
+        return
+    word, before = escape_markdown(right), float(fill_in(untouched)[-1][IDS[right]])
+    if setup.run_key != untouched:
+        yield f"Without your changes: *{word}* {before:.2f}"
+    costs = head_costs(untouched, right)
+    layer, head = np.unravel_index(int(costs.argmax()), costs.shape)
+    yield f"Without layer {layer}, head {head}: *{word}* {before - costs[layer, head]:.2f}"
+
+
+def _list_likeliest(probabilities: Array, right: str) -> str:
+    best = [i for i in np.argsort(-probabilities, kind="stable")[:LIKELIEST] if probabilities[i] >= LEAST]
+    words = [(VOCABULARY[i], f"{escape_markdown(VOCABULARY[i])} {probabilities[i]:.2f}") for i in best]
+    return " · ".join(f"**{told}**" if word == right else told for word, told in words)
+
+
+def _by_depth(probabilities: Array) -> pd.DataFrame:
+    """The likeliest words at every depth: (L + 1) rows."""
+    best = np.argsort(-probabilities, axis=1, kind="stable")[:, :3]
+    rows = [[f"{VOCABULARY[i]} {row[i]:.2f}" for i in chosen] for row, chosen in zip(probabilities, best, strict=True)]
+    index = pd.Index(["embeddings", *(f"layer {i}" for i in range(len(rows) - 1))], name="after")
+    return pd.DataFrame(rows, index, ["likeliest", "second", "third"])
+
+
+def _hide() -> None:
+    place, setup = st.session_state[_CHIPS].clicked, current_setup()
+    special = setup.batch.special[setup.sentence]
+    if isinstance(place, int) and 0 <= place < len(special) and not special[place]:
+        st.session_state["mask"] = place
+
+
+def draw_numbers(
+    key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
+) -> None:
+    """Show a table in an expander, made when that is opened; `on_row` as of `show_table`."""
     with st.container(key=f"{key}_numbers"):
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
@@ -164,19 +251,14 @@ def draw_numbers(
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table under this key, with a menu that copies it.
-
-    `on_row` as of `draw_numbers`, options of `st.dataframe`.
-    """
+    """Show a table with options of `st.dataframe` and a button that saves it; `on_row` takes a clicked row's number."""
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_button(key, table)
 
 
 def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any]:
-    """A table's options to hand over a clicked cell's row; a second click on the cell only takes the mark from it."""
-
     def take() -> None:
-        cells = st.session_state[key]["selection"]["cells"]
+        cells = st.session_state[key]["selection"]["cells"]  # none after a second click on the same cell
         if cells and on_row is not None:
             on_row(int(cells[0][0]))
 
@@ -184,20 +266,18 @@ def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any
 
 
 def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:
-    """An expander for widgets of these parameters; it begins open where a link has set one of them."""
-    # Once a session: an expander that is told something else later opens or closes under the visitor's hands.
-    begins_open = f"_{key}_at_first"
-    if begins_open not in st.session_state:
-        st.session_state[begins_open] = bool(write_changed({name: current_value(name) for name in names}))
-    return st.expander(title, expanded=st.session_state[begins_open], key=key, on_change="rerun")
+    """Return an expander for widgets of these parameters, open if a link has set one."""
+    if key not in st.session_state:  # once a session: else it would open or close under the visitor's hands
+        st.session_state[key] = bool(write_changed({name: current_value(name) for name in names}))
+    return st.expander(title, key=key, on_change="rerun")
 
 
-def code_behind(key: str, *sources: FunctionType | type | ModuleType | Callable[..., Any]) -> None:
-    """Show the running source of what computed a page in an expander; it is read when that is opened."""
+def code_behind(key: str, *sources: Source) -> None:
+    """Show the source of what computed a page in an expander."""
     panel = st.expander("The code behind this", icon=":material/code:", key=f"{key}_code", on_change="rerun")
     if panel.open:
         with panel:
-            st.caption("To run it on your own computer, press **Take it with you** in the sidebar.")
+            st.caption(say("frame", "code"))
             for source in sources:
                 st.caption(f"`{inspect.getmodule(source).__name__}`")  # type: ignore[union-attr]
                 st.code(inspect.getsource(source), language="python")

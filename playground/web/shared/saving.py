@@ -1,12 +1,11 @@
-"""Saving: charts as pictures, numbers as CSV files, and single charts in frames.
+"""Files out and in: charts as pictures, numbers as CSV, single charts in frames (`only=`), and uploads."""
 
-Plotly draws a picture in the browser, and the server makes a CSV file when its button is pressed. In a frame only one
-chart is sent; the focus line, the changes and the notices of its page stay beside it.
-"""
-
+import logging
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from html import escape
 from typing import Any
 from urllib.parse import urlencode, urlsplit, urlunsplit
@@ -14,69 +13,77 @@ from urllib.parse import urlencode, urlsplit, urlunsplit
 import pandas as pd
 import plotly.graph_objects as go
 import streamlit as st
+from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileManager
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from playground.charts.draw import Drawn, SavedHeads
+from playground.charts.markdown import escape_markdown
+from playground.errors import BusyError, PlaygroundError, explain
 from playground.export.tables import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
-from playground.runs.arrays import Array
+from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
 from playground.web.components.charts import draw_picture_buttons
 from playground.web.components.without_picture import show_only
 from playground.web.session.downloads import in_turn
 from playground.web.shared.page_end import as_one_element
+from playground.words import say
+
+logger = logging.getLogger(__name__)
+
+Rows = Callable[[], list[list[Any]]]
+"""Makes the rows of a CSV file, a header first."""
+
+ROOM = 260
+"""Pixels for the focus line, a caption and the link beside a chart in a frame."""
 
 
 def current_link() -> str:
-    """Return the whole address, with what differs from the defaults and the link's version."""
+    """Return the whole address of what is shown."""
     texts = parameters_to_copy(current_setup()) | current_parameters() | {"v": [VERSION]}
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path, urlencode(texts, doseq=True), ""))
 
 
-ROOM = 260
-"""Pixels for the focus line, a caption and the link beside a chart."""
-
-
 def write_snippet(key: str, link: str, title: str, height: int) -> str:
-    """Return a frame with the chart of this key, of `height` pixels; `title` says what it shows."""
+    """Return the HTML of a frame with one chart, of `height` pixels."""
     source = f"{link}&{urlencode({'embed': 'true', 'only': key})}"
     attributes = f'title="{escape(title)}" width="100%" height="{height + ROOM}" loading="lazy" style="border: 0"'
     # In an attribute, HTML reads a plain `&` before a name and `=` as it is; other readers take `&amp;` for a name.
     return f'<iframe src="{escape(source).replace("&amp;", "&")}"\n        {attributes}></iframe>'
 
 
-@dataclass(frozen=True)
-class Saved:
-    """What a chart's menu saves."""
-
-    file: str = ""
-    """File name without its ending: small letters, digits and underscores; empty means the chart's key."""
-    numbers: Callable[[], list[list[Any]]] | None = None
-    """Makes the rows of the CSV file, a header first; None means the figure's numbers."""
-    no_numbers: str = ""
-    """A sentence instead of the CSV file."""
-    has_picture: bool = True
-    """Whether Plotly draws the chart."""
-
-
-def draw_save_menu(key: str, figure: Callable[[], go.Figure], *, title: str, saved: Saved) -> None:
-    """Draw the menu of the chart of this key; its content is made when it is opened."""
-    menu = st.popover(
-        "Save this chart", icon=":material/download:", type="tertiary", key=f"{key}_save_menu", on_change="rerun"
-    )
+def draw_save_menu(drawn: Drawn) -> None:
+    """Draw the menu of a chart; its content is made when it is opened."""
+    key = drawn.key
+    label, icon = say("frame", "save"), ":material/download:"
+    menu = st.popover(label, icon=icon, type="tertiary", key=f"{key}_save_menu", on_change="rerun")
     if not menu.open:
         return
-    name = file_name(saved.file or key)
+    name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
     with menu, st.container(horizontal=True, gap="small"):
-        if saved.has_picture:
+        if (drawn.live is None and not drawn.grows) or isinstance(drawn.live, SavedHeads):
             draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
-        if not saved.no_numbers:
-            _draw_csv_button(f"{key}_save_csv", name, saved.numbers or (lambda: numbers_of(figure())))
-    picture = "PNG and SVG are the chart as you see it." if saved.has_picture else ""
-    menu.caption(f"{picture} {saved.no_numbers or 'CSV has the numbers.'}")
-    menu.caption("As a live embed, on the sites that this server's operator has listed:")
-    snippet = write_snippet(key, current_link(), title, int(figure().layout.height or 400))
-    menu.code(snippet, language="html", wrap_lines=True)
+        if rows is not None:
+            _draw_csv_button(f"{key}_save_csv", name, rows)
+    with menu:
+        if rows is None:
+            st.caption(say("frame", "too-many"))
+        st.caption(say("frame", "embed"))
+        snippet = write_snippet(key, current_link(), drawn.alt, int(go.Figure(drawn.figure).layout.height or 400))
+        st.code(snippet, language="html", wrap_lines=True)
+
+
+def _saved_rows(drawn: Drawn) -> Rows | None:
+    """A chart's numbers; None if they are too many."""
+    heads, table = drawn.live, drawn.saved_table
+    if isinstance(heads, SavedHeads):
+        if heads.n_heads * len(heads.queries) * len(heads.keys) > MOST_WEIGHTS:
+            return None
+        return lambda: all_weights(heads.weights(), heads.queries, heads.keys)
+    return (lambda: numbers_of(go.Figure(drawn.figure))) if table is None else (lambda: rows_of(table()))
 
 
 def file_name(name: str) -> str:
@@ -89,25 +96,8 @@ def draw_table_button(key: str, table: pd.DataFrame) -> None:
     _draw_csv_button(f"{key}_copy_csv", f"{file_name(key)}_numbers", lambda: rows_of(table))
 
 
-def _draw_csv_button(key: str, name: str, rows: Callable[[], list[list[Any]]]) -> None:
+def _draw_csv_button(key: str, name: str, rows: Rows) -> None:
     st.download_button("CSV", in_turn(lambda: write_csv(rows())), f"{name}.csv", "text/csv", key=key, on_click="ignore")
-
-
-def saved_heads(
-    file: str, patterns: Callable[[], Array], queries: Sequence[str], keys: Sequence[str], n_heads: int
-) -> Saved:
-    """Return the picture of a grid of heads, and all their weights as numbers.
-
-    Args:
-        file: file name without its ending.
-        patterns: makes the weights (L, H, Tq, Tk).
-        queries: the queries' tokens.
-        keys: the keys' tokens.
-        n_heads: of all layers together.
-    """
-    n = n_heads * len(queries) * len(keys)
-    many = "" if n <= MOST_WEIGHTS else f"Its {n:,} weights are too many for a CSV file."
-    return Saved(file, lambda: all_weights(patterns(), queries, keys), many)
 
 
 MAIN_CHARTS = {
@@ -121,12 +111,11 @@ MAIN_CHARTS = {
 _NOTE = "single_chart"
 """Key of what the frame says beside the chart."""
 
-_DRAWN = "_charts_of_page"
-"""Session key of the charts that the last rerun of the page has."""
+_IS_MISSING: ContextVar[bool] = ContextVar("asked_chart_is_missing", default=False)
 
 
 def asked_chart() -> str | None:
-    """Return the key of the chart that the address asks for; None for the whole page."""
+    """Return the key of the chart that the address asks for, if for one."""
     asked = st.query_params.get("only")
     if asked is None or not st.context.is_embedded:
         return None
@@ -136,38 +125,84 @@ def asked_chart() -> str | None:
 @as_one_element
 def begin_page() -> None:
     """Hide all but the asked chart, before the page draws anything."""
-    st.session_state[_DRAWN] = []
     asked = asked_chart()
+    _IS_MISSING.set(asked is not None)
     if asked is not None:
         shown = [asked, "focus_line", "change_chips_line", _NOTE]
         show_only([key for key in shown if re.fullmatch(r"[a-z0-9_]+", key)])
 
 
 def is_left_out(key: str) -> bool:
-    """Return whether the chart of this key is not sent; notes that the page has it."""
-    drawn = st.session_state.setdefault(_DRAWN, [])
-    if key not in drawn:
-        drawn.append(key)
-    asked = asked_chart()
-    return asked is not None and asked != key
+    """Return whether the address asks for another chart than this."""
+    return asked_chart() not in (None, key)
 
 
 def draw_way_out(key: str) -> None:
     """Draw a link to the whole page below the asked chart."""
     if asked_chart() == key:
-        _draw_link()
+        _IS_MISSING.set(False)
+        st.caption(say("frame", "way-out", link=current_link()))
 
 
 def end_page() -> None:
-    """Say which charts there are if the address asks for another one, after the page has drawn all."""
-    asked = asked_chart()
-    if asked is None or asked in st.session_state[_DRAWN]:
-        return
-    known = ", ".join(f"`{key}`" for key in st.session_state[_DRAWN])
-    with st.container(key=_NOTE):
-        st.info(f"The chart that this frame asks for is not on the page now. There are: {known or 'none'}.")
-        _draw_link()
+    """Say that the asked chart is not there, after the page has drawn all."""
+    if _IS_MISSING.get():
+        with st.container(key=_NOTE):
+            st.info(say("frame", "no-chart", link=current_link()))
 
 
-def _draw_link() -> None:
-    st.caption(f"[Open in the playground]({current_link()})")
+def draw_uploader(label: str, name: str, read: Callable[..., None], **options: Any) -> None:
+    """Draw an uploader with options of `st.file_uploader`; `read` takes its files, or a sentence says why it can't."""
+    st.file_uploader(label, key=uploader_key(name), on_change=partial(_open_files, name, read), **options)
+    if problem_key(name) in st.session_state:
+        st.error(st.session_state[problem_key(name)])
+
+
+def _open_files(name: str, read: Callable[..., None]) -> None:
+    files = take_files(name)
+    if files:
+        with explain_failure(problem_key(name), quote_text(max(files, key=lambda file: file.size).name)):
+            read(*files)
+
+
+def problem_key(name: str) -> str:
+    """Return the session key of why the last file can't be used."""
+    return f"_{name}_problem"
+
+
+def uploader_key(name: str) -> str:
+    """Return the key of an uploader, which is a new one after each file."""
+    return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
+
+
+def take_file(name: str) -> UploadedFile | None:
+    """Return the uploaded file, if there is one."""
+    return next(iter(take_files(name)), None)
+
+
+def take_files(name: str) -> list[UploadedFile]:
+    """Return the uploaded files; the server keeps nothing more of them."""
+    uploaded: UploadedFile | list[UploadedFile] | None = st.session_state.get(uploader_key(name))
+    files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded is not None else []
+    if files:
+        st.session_state[f"_{name}_uploads"] = st.session_state.get(f"_{name}_uploads", 0) + 1
+    context = get_script_run_ctx()
+    if context is not None and isinstance(context.uploaded_file_mgr, MemoryUploadedFileManager):
+        for file in files:
+            context.uploaded_file_mgr.remove_file(context.session_id, file.file_id)
+    return files
+
+
+@contextmanager
+def explain_failure(problem: str, file: str) -> Iterator[None]:
+    """Open `file` in this context; a failure leaves a sentence in the session, under `problem`."""
+    st.session_state.pop(problem, None)
+    try:
+        yield
+    except BusyError:
+        st.session_state[problem] = say("frame", "file-busy", file=file)
+    except Exception as error:
+        if not isinstance(error, PlaygroundError):
+            logger.exception("A visitor's file could not be read")
+        reason = escape_markdown(explain(error))
+        st.session_state[problem] = say("frame", "file-fails", file=upper_first(file), reason=reason)

@@ -1,28 +1,33 @@
-"""The sidebar's button "Take it with you", and the dialog behind it: code, the run's data, and how it was made."""
+"""The sidebar's button “Take it with you”, and its dialog: code, the run's data, and how it was made."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pandas as pd
 import streamlit as st
 
 from playground.accounting.readable import in_units
 from playground.export import data
-from playground.export.data import versions, weights_sha256
 from playground.export.written import FILE_NAME, Export
 from playground.link.changes import write_changes
-from playground.pages import page_at
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup
+from playground.web.choices.setup import Setup, current_setup
 from playground.web.session import caches, trained_slot
 from playground.web.session.downloads import in_turn
 from playground.web.session.services import services
 from playground.web.shared import panels
+from playground.web.shared.navigation import current_page
 from playground.web.shared.page_end import PageEndError, draw_in_turn, fragment
 from playground.web.shared.saving import current_link, file_name
+from playground.words import say
 
-_LINES = """from playground import open_link
+_READ = """import json, numpy as np
+run = np.load("{file}", allow_pickle=False)
+about, array = json.loads(str(run["about"])), run["{name}"]"""
+
+_OPEN = """from playground import open_link
 
 view = open_link("{link}")
 print(view.run.tokens, view.run.pattern(view.focus.layer)[view.focus.head])"""
@@ -36,9 +41,8 @@ Variants = Mapping[str, Callable[[], Export]]
 
 @fragment
 def export_button(variants: Variants) -> None:
-    """Draw the button. Its click runs this fragment alone, and the page stays as it is."""
-    label, icon = "Take it with you", ":material/download:"
-    if st.button(label, key=BUTTON, icon=icon, width="stretch"):
+    """Draw the button, whose click leaves the page as it is."""
+    if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
         show_export(variants)
 
 
@@ -57,43 +61,35 @@ def _draw_tabs(variants: Variants) -> None:
 
 
 def draw_code(variants: Variants) -> None:
-    """Draw the code of what is chosen, and its downloads as a Python file and as a notebook."""
-    page = st.session_state[OPEN_PAGE]
-    usual = page_at(page).exports
-    key = f"{BUTTON}_variant_{page}"
-    chosen = st.segmented_control(
-        "What", list(variants), default=usual, required=True, key=key, label_visibility="collapsed"
-    )
-    if (chosen or usual) == next(iter(variants)) and current_setup().switched_on:
-        st.caption("The changes of What if are not in this code; the copied link and the tab Data have them.")
+    """Draw the code of what is chosen, and its downloads."""
+    page = current_page()
+    key, options = f"{BUTTON}_variant_{page.path}", list(variants)
+    hidden: Any = {"required": True, "label_visibility": "collapsed"}
+    chosen = st.segmented_control("What", options, default=page.exports, key=key, **hidden) or page.exports
+    if chosen == options[0] and current_setup().switched_on:
+        st.caption(say("sidebar", "code.changes"))
     with panels.explain_errors():
-        export = variants[chosen or usual]()
-    needs = "It needs no playground."
+        export = variants[chosen]()
+    st.markdown(say("sidebar", "code"))
     if export.needs_playground:
-        needs = "It needs the playground's package: `pip install .` in the folder of its code."
-    st.markdown(f"Code for what is on the screen, which ends by comparing its numbers with those here. {needs}")
+        st.markdown(say("sidebar", "code.package"))
     with st.container(horizontal=True):
         code = export.python()
         _offer(f"{export.name}.py", code, "text/x-python")
         _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
         if export.weights is not None:
-            _offer(FILE_NAME, export.weights.data, "application/octet-stream")
+            _offer(FILE_NAME, export.weights.data)
     if export.weights is not None:
-        st.caption(f"Its weights are in no package: put `{FILE_NAME}` into the same folder.")
+        st.caption(say("sidebar", "code.weights", file=FILE_NAME))
     st.code(code, language="python", height=440)
 
 
-def _offer(name: str, content: str | bytes | Callable[[], bytes], kind: str, *, disabled: bool = False) -> None:
-    """Draw the button that downloads a file."""
+def _offer(
+    name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
+) -> None:
+    key, icon = f"{BUTTON}_{name.rpartition('.')[2]}", ":material/download:"
     st.download_button(
-        f"Download {name}",
-        content,
-        name,
-        kind,
-        key=f"{BUTTON}_{name.rpartition('.')[2]}",
-        icon=":material/download:",
-        on_click="ignore",
-        disabled=disabled,
+        f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
     )
 
 
@@ -105,44 +101,24 @@ _MANY_NUMBERS = 10_000_000
 
 
 def draw_data() -> None:
-    """Draw the choice of a run's arrays, their size, the file, and the lines that read it."""
+    """Draw the choice of a run's arrays, their file, and the lines that read it."""
     setup = current_setup()
-    if not setup.text.sentences:
-        st.info("Type a sentence into “Your text”, and its run can be saved here.")
-        return
+    panels.require_text(setup, say("sidebar", "data.no-text"))
     run = panels.shown_run()
-    points = st.multiselect(
-        "Arrays of this sentence's run",
-        list(data.list_points(run.config)),
-        default=USUAL,
-        key="data_points",
-        help="Named as in the model's trace; {i} is the layer. scores: before the softmax. pattern: after it. "
-        "resid_mid: the stream between attention and feed-forward.",
-    )
+    options, help_text = list(data.list_points(run.config)), say("sidebar", "data.help")
+    points = st.multiselect(say("sidebar", "data"), options, default=USUAL, key="data_points", help=help_text)
     total = data.count_numbers(run.config, len(run.tokens), points)
-    st.caption(
-        f"{total:,} numbers, **{in_units(4 * total, 'B')}** before compression; at most {data.MOST_NUMBERS:,} fit. "
-        "The file also says what it is of: link, configuration, seed, weights, changes (`do`), tokens and versions."
-    )
+    size = in_units(4 * total, "B")
+    st.caption(say("sidebar", "data.size", n=f"{total:,}", size=size, most=f"{data.MOST_NUMBERS:,}"))
     names = data.name_arrays(run.config, points)
     with panels.explain_errors():
         write = _prepare_file(setup, run, names)
     name = f"run_{file_name(setup['weights'])}_seed{setup['seed']}.npz"
-    _offer(
-        name,
-        in_turn(write, is_long=total > _MANY_NUMBERS),
-        "application/octet-stream",
-        disabled=total > data.MOST_NUMBERS,
-    )
-    st.code(
-        f'import json, numpy as np\nrun = np.load("{name}", allow_pickle=False)\n'
-        'about, array = json.loads(str(run["about"])), run["' + (names or ["final"])[-1] + '"]',
-        language="python",
-    )
+    _offer(name, in_turn(write, is_long=total > _MANY_NUMBERS), fits=total <= data.MOST_NUMBERS)
+    st.code(_READ.format(file=name, name=(names or ["final"])[-1]), language="python")
 
 
 def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], bytes]:
-    """Return a function that writes the file, in any thread."""
     about = data.describe_run(
         run,
         seed=setup["seed"],
@@ -157,15 +133,13 @@ def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], byte
 
 
 def draw_how_made() -> None:
-    """Draw what repeats this view: a table of what it was made with, the link, and lines that open it."""
+    """Draw what repeats this view: versions, hash, link, and lines that open it."""
     setup = current_setup()
-    if not setup.text.sentences:
-        st.info("Type a sentence into “Your text”, and this says how its numbers were made.")
-        return
+    panels.require_text(setup, say("sidebar", "made.no-text"))
     run, link = panels.shown_run(), current_link()
     with services().turns.take():
-        sha256 = weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
-    made = versions() | {
+        sha256 = data.weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
+    made = data.versions() | {
         "weights": trained_slot.weights_label(setup.weights) or str(setup["weights"]),
         "seed": str(setup["seed"]),
         "SHA-256 of all parameters": sha256,
@@ -173,12 +147,12 @@ def draw_how_made() -> None:
         "changes of the computation": write_changes(run.interventions) or "none",
     }
     st.dataframe(pd.DataFrame(made.items(), columns=["what", "value"]), key="how_made", hide_index=True)
-    st.caption("The same link gives the same numbers up to rounding, about six digits.")
+    st.caption(say("sidebar", "made"))
     st.code(link, language=None, wrap_lines=True)
     if setup["weights"] in ("minilm", "english", "random"):
-        st.code(_LINES.format(link=link), language="python")
+        st.code(_OPEN.format(link=link), language="python")
     else:
-        st.caption("Its weights are yours alone: the link opens random weights of the same shape for anyone else.")
+        st.caption(say("sidebar", "made.own"))
 
 
 TABS: dict[str, Callable[[Variants], None]] = {

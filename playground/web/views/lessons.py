@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from urllib.parse import urlencode
 
 import streamlit as st
+from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.charts.chart import Paragraph
 from playground.charts.markdown import escape_markdown
@@ -17,24 +18,18 @@ from playground.learn.lesson import (
     read_lesson,
     shipped_lessons,
 )
-from playground.text.wording import count_noun, quote_text
+from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.components.without_picture import request_scroll
-from playground.web.shared import lesson_state, panels, uploads
+from playground.web.shared import navigation, panels, saving
 from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import render
 
 _TOP = "lessons_top"
 """Key of what stands first on the page, to which it scrolls."""
 
-_UPLOADER = "lesson_file"
-"""Name of the uploader."""
-
 _IN_A_ROW = 4
 """Cards."""
-
-_PROBLEM = "_lesson_problem"
-"""Session key of the sentence that says why the last file was not opened."""
 
 _BRINGS = "A lesson brings a sentence and settings of its own. Its button **End** brings yours back."
 
@@ -73,7 +68,7 @@ def _draw_begin_button(name: str, key: str = "") -> None:
     """The button that begins a lesson, by its key or code."""
     st.button(
         "Begin", key=key or f"begin_{name}", type="primary",
-        icon=":material/play_arrow:", on_click=lesson_state.begin_lesson, args=(name,),
+        icon=":material/play_arrow:", on_click=navigation.begin_lesson, args=(name,),
     )  # fmt: skip
 
 
@@ -100,11 +95,7 @@ def _draw_list(problem: str) -> None:
         "A lesson is a file in YAML: words, links and exercises, step by step. Save the file of one of these lessons, "
         "change it in an editor and open it here: you get one link for your students."
     )
-    st.file_uploader(
-        "Open a lesson's file", key=uploads.uploader_key(_UPLOADER), on_change=_open_file, max_upload_size=1
-    )
-    if _PROBLEM in st.session_state:
-        st.error(st.session_state[_PROBLEM])
+    saving.draw_uploader("Open a lesson's file", "lesson_file", _open_file, max_upload_size=1)
 
 
 def _draw_lesson(name: str, lesson: Lesson) -> None:
@@ -115,7 +106,7 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
         panels.draw_heading(lesson.title)
     render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")])
     st.caption(_measure(lesson) + (" · Written by the person who sent you the link." if is_code(name) else ""))
-    if lesson.steps and not lesson_state.lesson_name():
+    if lesson.steps and not navigation.lesson_name():
         _draw_begin_button(name, "lesson_begin")
         st.caption(_BRINGS)
     st.header("For teachers", anchor=False)
@@ -132,13 +123,10 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
 def _open(name: str) -> None:
     """Show a lesson, by its key or code; an empty name leaves it and shows all."""
     if not name:
-        lesson_state.leave()
+        navigation.leave_lesson()
     st.session_state["lesson"] = name
     request_scroll(_TOP)
 
 
-def _open_file() -> None:
-    file = uploads.take_file(_UPLOADER)
-    if file is not None:
-        with uploads.explain_failure(_PROBLEM, quote_text(file.name)):
-            _open(encode_lesson(read_lesson(file.getvalue().decode(errors="replace"), file.name)))
+def _open_file(file: UploadedFile) -> None:
+    _open(encode_lesson(read_lesson(file.getvalue().decode(errors="replace"), file.name)))

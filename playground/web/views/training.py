@@ -39,7 +39,7 @@ from playground.web.session.experiments import (
 from playground.web.session.services import services
 from playground.web.session.trained_slot import TrainedSlot
 from playground.web.session.weights_cache import cache_in_session
-from playground.web.shared import experiment_buttons, panels, uploads
+from playground.web.shared import experiment_buttons, panels, saving
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import WIDGETS, read_options, render
 from playground.web.views.training_writing import write_text
@@ -371,7 +371,7 @@ def _upload() -> None:
     with st.expander(say("training", "upload"), icon=":material/upload:"):
         st.file_uploader(
             say("training", "upload.label"),
-            key=uploads.uploader_key(UPLOADER),
+            key=saving.uploader_key(UPLOADER),
             on_change=_open_file,
             help=say("training", "upload.help"),
         )
@@ -380,9 +380,9 @@ def _upload() -> None:
 
 
 def _open_file() -> None:
-    file = uploads.take_file(UPLOADER)
+    file = saving.take_file(UPLOADER)
     if file is not None:
-        with uploads.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
+        with saving.explain_failure(PROBLEM, "this file"), services().turns.hold_long_place(), services().turns.take():
             network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
             trained_slot.session_slot().put(KeptRun(network, "opened"))
 

@@ -1,7 +1,8 @@
 # Does the gradient reach the first layer?
 # $ratio: the gradient's length at the first layer over that at the last.
 
-encoder = Encoder
+encoder-first = One encoder
+encoder-second = Another
 layers = Layers
 no-text = Type a sentence into “Your text”: the loss is about naming its next tokens.
 

@@ -10,7 +10,7 @@ from playground import Encoder, ModelConfig
 from playground.diagnosis import diagnose
 from playground.export import as_python
 from playground.mistakes.saved import read_arrays, write_saving_code
-from playground.web.sidebar.upload_panel import _HOW_TO_SAVE
+from playground.web.sidebar.weights_panels import HOW_TO_SAVE
 from playground.weights import read_tensors
 from tests.export.code.setups import arguments
 from tests.export.code.written import run_here
@@ -58,6 +58,6 @@ def test_the_code_of_diagnosis_saves_what_an_exported_encoder_computes(
 @pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
 def test_the_cell_for_another_encoder_saves_an_exported_one(fields: dict[str, Any]) -> None:
     names, encoder = run_file(fields, "word", causal=False)
-    exec(_HOW_TO_SAVE, {"model": names["encoder"]})
+    exec(HOW_TO_SAVE, {"model": names["encoder"]})
     opened = read_tensors(Path("model.safetensors"))
     assert opened.keys() == encoder.state_dict().keys()  # what is shared stands there once, with its aliases

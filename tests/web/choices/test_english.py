@@ -18,7 +18,7 @@ from playground.runs.budget import choose_device
 from playground.web.choices import english as choices
 from playground.web.session.networks import EnglishNetworks
 from playground.web.session.services import other_services
-from playground.web.sidebar import english_panel
+from playground.web.sidebar import weights_panels
 from playground.weights.store import NetworkStore
 from tests.web.app_test import (
     SESSION,
@@ -169,7 +169,7 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
         return Mock(inputs=spec, active=True, in_progress=True, state=None, job=job)
 
     monkeypatch.setattr(choices, "monotonic", lambda: seconds[0])
-    monkeypatch.setattr(english_panel, "join_learning", start)
+    monkeypatch.setattr(weights_panels, "join_learning", start)
     app = open_page("attention", weights="english", seed=9, n_layers=2 if moves else 3)
     if moves:
         without_error(app.select_slider(key="n_layers").set_value(3).run())

@@ -1,6 +1,5 @@
 """What an experiment does on its page, the same on both pages that have one: from Start to Stop, and in between."""
 
-import gc
 from typing import Any
 
 import pytest
@@ -9,13 +8,12 @@ from streamlit.testing.v1 import AppTest
 
 from playground.training import run_state, variants
 from playground.training.cost import Speed
-from playground.training.regularisers import SIZES, regulariser_runs
-from playground.training.trainer import Trainer
 from playground.web.session import experiments
-from playground.web.session.experiments import EXPERIMENTS, join_variants
+from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
+from playground.web.session.trained_slot import SLOT
 from playground.web.views import regularisers, training
-from tests.waiting import running_jobs, until
+from tests.waiting import running_jobs
 from tests.web.app_test import (
     SESSION,
     array,
@@ -26,25 +24,20 @@ from tests.web.app_test import (
     prose,
     sentences,
     status_text,
-    values,
     working,
 )  # fmt: skip
 from tests.web.experiment_pages import (
-    config,
+    OWN_TEXT,
     ended,
     endless_comparison,
     measured,
-    recipe,
     regularisers_page,
-    short_comparison,
     training_page,
     until_step,
 )  # fmt: skip
 
-pytestmark = [
-    pytest.mark.usefixtures("one_experiment_at_a_time"),
-    pytest.mark.parametrize("page", ["training", "regularisers"]),
-]
+pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
+BOTH = pytest.mark.parametrize("page", ["training", "regularisers"])
 ENDLESS = {"training_steps": 5_000}
 CHARTS = {"training": "training_loss", "regularisers": "regularisers_validation"}
 
@@ -71,6 +64,7 @@ def lines(app: AppTest, page: str) -> list[list[float]]:
 
 
 @pytest.mark.usefixtures("endless")
+@BOTH
 def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
     app = opened(page, **ENDLESS)
     before = lines(app, page)
@@ -89,6 +83,7 @@ def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
 
 @pytest.mark.usefixtures("endless")
 @pytest.mark.sampled(1)
+@BOTH
 def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) -> None:
     app = opened(page, **ENDLESS)
     before = lines(app, page)
@@ -101,6 +96,7 @@ def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) 
 
 
 @pytest.mark.usefixtures("endless")
+@BOTH
 def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     other = {"training": "regularisers", "regularisers": "training"}[page]
     app = start(opened(other, **ENDLESS), other)
@@ -110,21 +106,12 @@ def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     app.session_state[EXPERIMENTS].get(other).job.stop()
 
 
-@pytest.mark.usefixtures("endless")
-def test_who_waits_is_told_the_place_in_the_queue(page: str) -> None:
-    blocking = join_variants(regulariser_runs(config(**SIZES), endless_comparison("reverse", "small", 1, {}), []))
-    app = press(opened(page, **ENDLESS), f"{page}_start")
-    assert status_text(app).startswith("Waiting: number 1 in the queue.")
-    assert grey_buttons(app, page) == {"start"}
-    blocking.job.stop()
-    press(until_step(app, "Training"), f"{page}_stop")
-
-
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("error", "sentence"),
     [(MemoryError(), "too little memory"), (RuntimeError("secret /path"), "Something went wrong")],
 )
+@BOTH
 def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     page: str, error: Exception, sentence: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +127,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     assert grey_buttons(app, page) == {"stop"}
 
 
+@BOTH
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (training, experiments):
         monkeypatch.setattr(module, "machine_speed", lambda: Speed(25.0, 1e-12))
@@ -149,48 +137,74 @@ def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, mo
     assert "start" in grey_buttons(app, page)
 
 
-@pytest.mark.usefixtures("endless")
-@pytest.mark.sampled(1)
-def test_while_it_runs_it_takes_the_memory_of_its_largest_run(page: str) -> None:
-    gc.collect()
-    before = set(services().memory.users)
-    if page == "training":
-        app, asked = training_page(**ENDLESS, training_distill=0.5), recipe(distill=0.5)
-    else:
-        app = regularisers_page("Weight decay", "Knowledge distillation")
-        asked = short_comparison("reverse", "small", 0, {"distill": 0.5})
-    start(app, page)
-    (reservation,) = set(services().memory.users) - before
-    sizes = {} if page == "training" else SIZES
-    trainer = Trainer(config(**sizes), asked)
-    assert trainer.teacher is not None
-    assert reservation.n_bytes == experiments.training_bytes(trainer.config, asked, trainer.data)
-    press(app, f"{page}_stop")
-    until(lambda: set(services().memory.users) == before and not running_jobs())
-
-
-WITHOUT_EFFECT: dict[str, dict[str, Any]] = {
-    "training": {"training_temperature": 5.0, "training_text": "a text that no made-up task reads"},
-    "regularisers": {"regularisers_clip": 0.5},
-}
 OTHER_RUN = {"training": ("training_lr", 0.01, "lr 0.002 → 0.01"),
              "regularisers": ("regularisers_weight_decay", 1.0, "weight_decay 0.3 → 1.0")}  # fmt: skip
 
 
 @pytest.mark.sampled(1)
-def test_other_settings_are_told_from_those_of_the_curves_where_they_make_another_run(page: str) -> None:
+@BOTH
+def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: str) -> None:
     app = measured(opened(page, weights="random", regularisers_measure="loss"), page)
     first = lines(app, page)
     app.session_state[f"{page}_regularisers_open"] = True
-    for key, value in {"dropout": 0.5, **WITHOUT_EFFECT[page]}.items():
-        app.session_state[key] = value
-    assert sentences(working(app.run())) == ""
-    assert lines(measured(app, page), page) == first
     key, value, difference = OTHER_RUN[page]
+    app.session_state["dropout"] = 0.5  # which no run has from the sidebar
+    assert sentences(working(app.run())) == ""
     app.session_state[key] = value
     assert difference in prose(working(app.run()))
-    assert values(app, key) == {key: value}
     assert lines(app, page) == first
     measured(app, page)
     assert "no longer this run's" not in prose(app)
     assert lines(app, page) != first
+
+
+@pytest.fixture
+def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All AppTests are one session, which would have the experiments of one visitor alone."""
+    monkeypatch.setattr(experiments, "_until_disconnect", lambda own: own)
+
+
+@pytest.mark.usefixtures("two_visitors")
+@pytest.mark.sampled(1)
+@BOTH
+def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
+    first, second = (opened(page, training_steps=5_000) for _ in range(2))
+    until_step(press(first, f"{page}_start"))
+    assert "Shared with 1 other" not in status_text(first)
+    press(second, f"{page}_start")
+    assert "Shared with 1 other" in status_text(working(second.run()))
+    assert "Shared with 1 other" in status_text(working(first.run()))
+    press(first, f"{page}_stop")
+    stopped = status_text(first)
+    assert stopped.startswith("Stopped")
+    until_step(second, "Training", at_least=5)
+    assert status_text(working(first.run())) == stopped
+    assert "Shared with 1 other" not in status_text(working(second.run()))
+    assert len(running_jobs()) == 1
+    press(second, f"{page}_stop")
+    assert not running_jobs()
+    if page == "training":
+        assert first.session_state[SLOT].trained is None
+        assert second.session_state[SLOT].trained is not None
+
+
+@pytest.mark.usefixtures("two_visitors")
+def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
+    first, second = measured(training_page()), training_page()
+    assert second.button(key="training_another_seed")
+    press(second, "training_start")
+    assert not running_jobs()
+    assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")
+    assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
+    assert "answer?" in "".join(header.value for header in working(second.run()).header)
+    assert charts(second)["training_loss"] == charts(first)["training_loss"]
+    assert prose(second) == prose(working(first.run()))
+
+
+@pytest.mark.usefixtures("two_visitors")
+def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
+    app = measured(training_page(**OWN_TEXT))
+    assert not services().pool._jobs
+    ended(press(app, "training_start"))
+    assert status_text(app) == "All 5 steps are done."

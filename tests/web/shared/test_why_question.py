@@ -6,15 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.weights import checkpoint
-from tests.web.app_test import (
-    SMALL,
-    choose,
-    open_page,
-    press,
-    shown_focus,
-    trained_trace,
-    working,
-)
+from tests.web.app_test import SMALL, choose, open_page, press, shown_focus, trained_trace, working
 
 NURSE = "The nurse told the doctor that she had already washed her hands."
 SHE, HER = 7, 11
@@ -25,22 +17,18 @@ def question(app: AppTest) -> str:
     return app.button(key="overview_why").label
 
 
-def row(text: str, query: int) -> Any:
-    return trained_trace(text)["layers.3.attn.pattern"][0, 1, query].numpy()
-
-
 @pytest.mark.sampled(3)
 @pytest.mark.parametrize(("query", "key"), [(10, 2), (HER, 2), (SHE, 2), (SHE, 9), (2, 3)])
 @pytest.mark.parametrize("page", ["overview", "attention"])
 def test_a_weight_that_is_not_the_largest_is_not_called_a_look(page: str, query: int, key: int) -> None:
     app = open_page(page, text=NURSE, query=query, key=key)
     asked = question(app) if page == "overview" else app.header[0].value
-    weights, tokens = row(NURSE, query), checkpoint.load("minilm")[1].encode_batch([NURSE]).tokens[0]
+    weights = trained_trace(NURSE)["layers.3.attn.pattern"][0, 1, query].numpy()
+    tokens = checkpoint.load("minilm")[1].encode_batch([NURSE]).tokens[0]
     words = [place for place, token in enumerate(tokens) if token.isalnum()]
     others = words if key in words else list(range(len(tokens)))
     rival = max(weights[other] for other in others if other != key)
     assert ("not look more" in asked) == (weights[key] < rival)
-    assert f"₁{query % 10}`" not in asked
     assert shown_focus(app) | {"query": query, "key": key} == shown_focus(app)
 
 
@@ -51,21 +39,13 @@ def test_in_a_text_that_was_typed_the_overview_asks_about_the_pair_that_is_the_s
     asked = question(app)
     assert asked.startswith("Why does `she`₇ ")
     assert asked.endswith(f"{'₀₁₂₃₄₅₆₇₈₉'[chosen['key'] % 10]}?")
-    app.button(key="overview_why").click().run()
+    press(app, "overview_why")
     assert (app.session_state["query"], app.session_state["key"]) == (SHE, chosen["key"])
 
 
-def test_after_a_reset_the_defaults_are_asked_about() -> None:
-    app = press(open_page("overview", text=NURSE, layer=0, head=0, query=HER, key=2), "reset")
-    assert question(app) == question(open_page("overview"))
-    choose(app, layer=0, head=0)
-    assert question(app) == question(open_page("overview", layer=0, head=0))
-
-
 @pytest.mark.sweep
-@pytest.mark.parametrize("text", ["dogs bark", "a", "!", "x\nhe saw it"])
+@pytest.mark.parametrize("text", ["a", "!", "x\nhe saw it"])
 @pytest.mark.parametrize("changes", [{}, SMALL, {"causal": True}])
 def test_any_text_has_a_question(text: str, changes: dict[str, Any]) -> None:
     app = working(choose(open_page("overview", **changes), text=text))
     assert question(app).startswith("Why does ")
-    assert "[" not in question(app).split("look")[0]

@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.web.sidebar.upload_panel import PROBLEM
 from tests.web.app_test import captions, charts, open_page, uploader, values, without_error, working
 
 FOLDER = Path(__file__).parents[2] / "data" / "families"
@@ -28,31 +27,28 @@ def opened(kind: str, page: str = "attention") -> AppTest:
 @pytest.mark.parametrize("kind", ["bert", "t5"])
 def test_a_checkpoint_opens_with_its_config_and_its_tokenizer(kind: str) -> None:
     app = opened(kind)
-    assert PROBLEM not in app.session_state
+    assert "_own_file_problem" not in app.session_state
     shown = captions(app)
     assert "its own tokenizer, which has 64 tokens" in shown
     assert values(app, "d_model", "n_heads", "n_layers", "d_ff") == {
         "d_model": 32, "n_heads": 4, "n_layers": 4, "d_ff": 48,
     }  # fmt: skip
-    assert "attention_grid" in charts(app)
     assert "attention_pattern" in charts(app)
 
 
 def test_tensors_alone_ask_for_their_config() -> None:
     app = give(open_page("attention", weights="mine", text=TEXT), "modernbert", "model.safetensors")
-    assert "These names are of ModernBERT" in app.session_state[PROBLEM]
+    assert "These names are of ModernBERT" in app.session_state["_own_file_problem"]
     app = without_error(give(app, "modernbert", "model.safetensors", "config.json"))
-    assert PROBLEM not in app.session_state
+    assert "_own_file_problem" not in app.session_state
     assert values(app, "positions", "window") == {"positions": "rotary", "window": 6}
 
 
-def test_a_whole_folder_may_be_chosen_and_files_that_were_downloaded_twice() -> None:
+def test_a_whole_folder_may_be_chosen() -> None:
     app = open_page("attention", weights="mine", text=TEXT)
-    files = {"config (1).json": "config.json", "tokenizer(2).json": "tokenizer.json", "model (1).safetensors": None}
-    listed = [(name, (FOLDER / "roberta" / (of or "model.safetensors")).read_bytes(), "") for name, of in files.items()]
-    listed += [("README.md", b"# A model", ""), ("special_tokens_map.json", b"{}", "")]
-    app = without_error(working(uploader(app, "own_file").set_value(listed).run()))
-    assert PROBLEM not in app.session_state
+    names = ("model.safetensors", "config.json", "tokenizer.json")
+    app = give(app, "roberta", *names, README_md=b"# A model", special__tokens__map_json=b"{}")
+    assert "_own_file_problem" not in app.session_state
     assert values(app, "position_offset") == {"position_offset": 2}
 
 
@@ -77,7 +73,7 @@ def test_what_cannot_be_opened_is_told_in_a_sentence_and_loses_nothing(
 ) -> None:
     app = opened("roberta")
     app = give(app, "bert", *names, **other)
-    assert sentence in app.session_state[PROBLEM]
+    assert sentence in app.session_state["_own_file_problem"]
     assert values(app, "position_offset") == {"position_offset": 2}, "the one before stays open"
 
 
@@ -86,4 +82,4 @@ def test_a_tokenizer_with_more_tokens_than_rows_is_another_models() -> None:
     tokenizer["model"]["vocab"]["one more"] = 64
     app = open_page("attention", weights="mine", text=TEXT)
     app = give(app, "bert", "model.safetensors", "config.json", tokenizer_json=json.dumps(tokenizer).encode())
-    assert "65 tokens, and the token table 64 rows" in app.session_state[PROBLEM]
+    assert "65 tokens, and the token table 64 rows" in app.session_state["_own_file_problem"]

@@ -1,14 +1,12 @@
 """What the sidebar shows a newcomer, what it folds, and what it leaves out without losing it."""
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
-from playground.link.params import ARCHITECTURE, SIZES
+from playground.link.params import ARCHITECTURE
 from playground.presets import PRESETS
-from playground.web.sidebar.controls import EXPERT
+from playground.web.sidebar.controls import EXPERT, IN_SIGHT
 from tests.web.app_test import choose, open_page, open_panels, press, values, widgets, working
 from tests.web.sidebar.own_files import open_mine, own_model
 
@@ -20,6 +18,10 @@ def expert_keys(app: AppTest) -> set[str]:
     return {str(widget.key) for kind in kinds for widget in kind}
 
 
+def start_from(app: AppTest, preset: str) -> AppTest:
+    return working(widgets(app)["preset"].set_value(preset).run())
+
+
 @pytest.mark.sampled(2)
 @pytest.mark.parametrize(
     ("link", "is_open"),
@@ -28,10 +30,9 @@ def expert_keys(app: AppTest) -> set[str]:
         ({"causal": "true"}, True),
         ({"weights": "random", "n_layers": "2", "norm_placement": "pre"}, False),
         ({"weights": "random", "norm_eps": "0.1"}, True),
-        ({"weights": "random", "seed": "3"}, True),
     ],
 )
-def test_a_link_opens_what_is_for_experts_where_it_sets_some_of_it(link: dict[str, str], is_open: bool) -> None:
+def test_a_link_opens_what_is_for_experts_if_it_sets_some_of_it(link: dict[str, str], is_open: bool) -> None:
     app = open_page("attention", **link)
     assert bool(expert_keys(app)) == is_open
     kept = values(app)
@@ -40,23 +41,20 @@ def test_a_link_opens_what_is_for_experts_where_it_sets_some_of_it(link: dict[st
 
 
 def test_a_preset_opens_nothing_and_is_kept_while_nothing_shows_it() -> None:
-    app = open_page("parameters")
-    working(widgets(app)["preset"].set_value("bert-base").run())
+    app = start_from(open_page("parameters"), "bert-base")
     assert not expert_keys(app)
     closed = values(app)
     assert expert_keys(open_panels(app, EXPERT))
-    assert values(app) == closed
     app.session_state[EXPERT] = False
     assert not expert_keys(working(app.run()))
     assert values(app) == closed
 
 
 def test_seven_settings_stand_in_sight_and_the_others_are_for_experts() -> None:
-    shape = {"n_layers", "n_heads", "d_model", "positions", "norm_placement", "norm", "residual"}
+    shape = {*IN_SIGHT}
     app = open_panels(open_page("parameters"), EXPERT)
     assert expert_keys(app) >= {key for key in ARCHITECTURE if SETTINGS[key].has_effect(values(app))} - shape
     assert {f"minilm_{key}" for key in shape} <= set(widgets(app))
-    assert expert_keys(app).isdisjoint(shape)
     for weights in ("english", "random", "mine"):
         assert expert_keys(choose(app, weights=weights)).isdisjoint(shape)
         assert shape <= set(widgets(app))
@@ -67,91 +65,43 @@ CHOSEN = {"positions": "alibi", "norm": "none", "residual": False}
 
 def test_what_is_in_sight_keeps_its_value_as_weights_and_presets_are_chosen() -> None:
     app = open_page("parameters", weights="random", **CHOSEN)
-    assert values(app, *CHOSEN) == CHOSEN
     assert values(choose(app, weights="mine"), *CHOSEN) == CHOSEN
-    for name in ("tutorial-a", "bert-base", "tutorial-d"):
-        working(widgets(app)["preset"].set_value(name).run())
-        wanted = {key: getattr(PRESETS[name].config, key) for key in CHOSEN}
-        assert values(app, "weights", *CHOSEN) == {"weights": "random", **wanted}
-        assert values(working(app.run()), *CHOSEN) == wanted
-    moved = open_page("parameters")
-    working(widgets(moved)["minilm_positions"].set_value("rotary").run())
-    assert values(choose(moved, weights="random"), "positions") == {"positions": "rotary"}
-    locked = choose(open_page("parameters", weights="random", **CHOSEN), weights="minilm")
-    assert values(locked, *CHOSEN) == {"positions": "learned", "norm": "layer", "residual": True}
-    assert values(choose(locked, weights="random"), *CHOSEN) == CHOSEN
+    app = choose(open_page("parameters", weights="random", **CHOSEN), weights="minilm")
+    assert values(app, *CHOSEN) == {"positions": "learned", "norm": "layer", "residual": True}
+    assert values(choose(app, weights="random"), *CHOSEN) == CHOSEN
+    wanted = {key: getattr(PRESETS["tutorial-a"].config, key) for key in CHOSEN}
+    assert values(working(start_from(app, "tutorial-a").run()), "weights", *CHOSEN) == {"weights": "random", **wanted}
 
 
 def test_a_preset_takes_the_place_of_what_a_file_had_locked() -> None:
     app = open_panels(open_mine(own_model(positions="learned", norm="rms")), EXPERT)
     assert {"positions", "norm"} <= expert_keys(app)
-    working(widgets(app)["preset"].set_value("tutorial-a").run())
-    for _ in range(2):
-        assert values(app, "positions", "norm") == {"positions": "sinusoidal", "norm": "scalar"}
-        working(app.run())
-
-
-def test_no_slider_reaches_a_size_with_which_the_server_refuses_to_run_the_model() -> None:
-    app = open_panels(open_page("norms", weights="random", tokenizer="word"), EXPERT)
-    for key in ("n_layers", "d_model", "d_ff"):
-        stops = [float(stop) for stop in app.select_slider(key=key).options]
-        assert stops == [stop for stop in SIZES[key].options if stop <= stops[-1]]
-        assert stops[-1] < SIZES[key].options[-1]
-        here, before = working(app), values(app)[key]
-        choose(here, **{key: type(before)(stops[-1])})
-        assert not app.error
-        choose(here, **{key: before})
-    counted = open_page("parameters", weights="random")
-    assert len(counted.select_slider(key="n_layers").options) == len(SIZES["n_layers"].options)
+    app = working(start_from(app, "tutorial-a").run())
+    assert values(app, "positions", "norm") == {"positions": "sinusoidal", "norm": "scalar"}
 
 
 def test_a_link_to_more_than_the_server_runs_stands_on_the_slider_with_the_reason_beside_it() -> None:
     app = open_page("norms", weights="random", n_layers=96)
     assert values(app)["n_layers"] == 96
     assert "at most" in app.error[0].value
-    assert float(app.select_slider(key="n_layers").options[-2]) < 96
 
 
-KEPT: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = [
-    ("seed", {"weights": "random", "seed": 5}, {"weights": "minilm"}, {"weights": "random"}),
-    (
-        "table_rows",
-        {"weights": "random", "tokenizer": "word", "table_rows": 5_000},
-        {"tokenizer": "vectors"},
-        {"tokenizer": "word"},
-    ),
-]
-
-
-@pytest.mark.parametrize(("key", "link", "hide", "show"), KEPT)
-def test_what_has_no_effect_is_not_shown_and_keeps_its_value(
-    key: str, link: dict[str, Any], hide: dict[str, Any], show: dict[str, Any]
-) -> None:
-    app = open_page("parameters", **link)
-    assert key in widgets(app)
+def test_what_has_no_effect_is_not_shown_and_keeps_its_value() -> None:
+    app = open_page("parameters", weights="random", tokenizer="word", table_rows=5_000)
     for _ in range(2):
-        choose(app, **hide, causal=True)
-        assert key not in widgets(app)
-        choose(app, **show, causal=False)
-        assert values(app, key) == {key: link[key]}
-
-
-@pytest.mark.parametrize(("page", "is_shown"), [("attention", False), ("step_by_step", True), ("gradient_flow", True)])
-def test_beside_trained_weights_the_seed_stands_where_a_page_draws_numbers(page: str, is_shown: bool) -> None:
-    assert ("seed" in widgets(open_panels(open_page(page), EXPERT))) == is_shown
+        assert "table_rows" not in widgets(choose(app, tokenizer="vectors"))
+        assert values(choose(app, tokenizer="word"), "table_rows") == {"table_rows": 5_000}
 
 
 @pytest.mark.long
 def test_on_the_decoders_example_the_settings_are_folded() -> None:
-    def labels(app: AppTest) -> list[str]:
-        return [each.label for each in app.sidebar.expander]
+    def is_folded(app: AppTest) -> bool:
+        return "Settings of the other pages" in [each.label for each in app.sidebar.expander]
 
     app = open_page("encoder_decoder", text="a cat", n_layers=2)
-    assert "Settings of the other pages" in labels(app)
+    assert is_folded(app)
     assert "phone_text" not in widgets(app)
-    assert values(app, "text", "n_layers") == {"text": "a cat", "n_layers": 2}
-    choose(app, encdec_source="your text")
-    assert "Settings of the other pages" not in labels(app)
+    assert not is_folded(choose(app, encdec_source="your text"))
     assert values(app, "text", "phone_text", "n_layers") == {"text": "a cat", "phone_text": "a cat", "n_layers": 2}
 
 

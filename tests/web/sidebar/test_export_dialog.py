@@ -1,24 +1,43 @@
-"""The dialog behind "Take it with you": what it shows is what the page computed, and it runs."""
+"""The dialog behind "Take it with you": its code runs, its arrays are the model's, and it says how a view was made."""
 
+import io
+import json
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pytest
+import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from playground import ModelConfig
+from playground import Encoder, ModelConfig, open_link
+from playground.export.data import weights_sha256
 from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
 from playground.training.shipped_network import load_translator
 from playground.training.trainer import Trainer
+from playground.web.shared.page_end import PageEndError
+from playground.web.sidebar import controls, export_dialog
 from tests.export.code.written import run_here
-from tests.web.app_test import SMALL, SMALL_CONFIG, open_page, shown_focus, small_trace, trained_trace, working
+from tests.web.app_test import (
+    SMALL,
+    SMALL_CONFIG,
+    captions,
+    new_page,
+    open_page,
+    press,
+    sentences,
+    small_trace,
+    trained_trace,
+    working,
+)
 
 
 def open_dialog(page: str = "attention", **query: object) -> AppTest:
-    app = open_page(page, **query)
-    (button,) = [button for button in app.button if button.key == "export"]
-    return working(button.click().run())
+    return press(open_page(page, **query), "export")
 
 
 def written(app: AppTest) -> str:
@@ -28,24 +47,19 @@ def written(app: AppTest) -> str:
 
 
 def test_the_file_has_the_pages_weights_and_the_focus() -> None:
-    app = open_dialog(**SMALL, text="one more\nabc", sentence=2, seed=5, layer=1, head=3, query=2, causal=True)
-    focus = shown_focus(app)
-    names = run_here(written(app))
+    text, focus = "one more\nabc", {"layer": "1", "head": "3", "query": "2"}
+    code = written(open_dialog(**SMALL, text=text, sentence=2, seed=5, causal=True, **focus))
+    assert "of layer 1, head 3, query 2" in code
+    names = run_here(code)
     assert "".join(names["tokens"]) == "abc"
-    mask = torch.ones(8, 8, dtype=torch.bool).tril() & (torch.arange(8) < 3)
-    assert torch.equal(names["mask"], mask)
-    assert f"of layer {focus['layer']}, head {focus['head']}, query {focus['query']}" in written(app)
+    assert torch.equal(names["mask"], torch.ones(8, 8, dtype=torch.bool).tril() & (torch.arange(8) < 3))
 
 
-def test_the_file_gives_the_numbers_of_the_run() -> None:
-    names = run_here(written(open_dialog(**SMALL, text="a sentence", seed=5)))
-    torch.testing.assert_close(names["output"], small_trace("a sentence", seed=5)["final"], atol=1e-5, rtol=0)
-
-
-@pytest.mark.long
-def test_the_file_of_the_trained_encoder_gives_its_numbers() -> None:
-    names = run_here(written(open_dialog("norms", text="It works.")))
-    torch.testing.assert_close(names["output"], trained_trace("It works.")["final"], atol=1e-5, rtol=0)
+@pytest.mark.parametrize("query", [{**SMALL, "seed": 5}, pytest.param({}, marks=pytest.mark.long)])
+def test_the_file_gives_the_numbers_of_the_run(query: dict[str, object]) -> None:
+    names = run_here(written(open_dialog("norms", **query, text="It works.")))
+    trace = small_trace("It works.", seed=5) if query else trained_trace("It works.")
+    torch.testing.assert_close(names["output"], trace["final"], atol=1e-5, rtol=0)
 
 
 def test_without_a_sentence_it_says_what_to_do() -> None:
@@ -56,10 +70,10 @@ def test_without_a_sentence_it_says_what_to_do() -> None:
 
 def test_the_decoder_pages_own_pair_has_the_pages_scores() -> None:
     query = {"encdec_source": "your text", "encdec_layer": 1, "encdec_head": 2, "encdec_target": "ba\nabc"}
-    app = open_dialog("encoder_decoder", **SMALL, text="one\nabc", sentence=2, seed=5, **query)
-    names = run_here(written(app))
+    code = written(open_dialog("encoder_decoder", **SMALL, text="one\nabc", sentence=2, seed=5, **query))
+    assert "layer 1, head 2:" in code
+    names = run_here(code)
     assert "".join(names["src_tokens"]) == "abc" == "".join(names["tgt_tokens"])
-    assert "layer 1, head 2:" in written(app)
     assert names["logits"].shape[:2] == (1, 3)
 
 
@@ -67,24 +81,79 @@ def test_the_translators_file_reads_its_weights_beside_it(tmp_path: Path, monkey
     app = open_dialog("encoder_decoder", encdec_example="the black cat sees a house")
     monkeypatch.chdir(tmp_path)
     (tmp_path / FILE_NAME).write_bytes(save_weights(load_translator().network).data)
-    names = run_here(written(app))
-    assert names["tgt_tokens"][1:3] == ["le", "chat"]
+    assert run_here(written(app))["tgt_tokens"][1:3] == ["le", "chat"]
     (tmp_path / FILE_NAME).write_bytes(b"other")
     with pytest.raises(AssertionError, match="not the weights"):
         run_here(written(app))
 
 
 def test_the_training_pages_run_takes_the_same_steps() -> None:
-    app = open_dialog("training", **SMALL, training_steps=10, seed=4)
-    names = run_here(written(app))
-    recipe, config = Recipe(steps=10, seed=4), ModelConfig(**SMALL_CONFIG | {"max_len": 512})
-    trainer = Trainer(config, recipe, watch=False)
+    names = run_here(written(open_dialog("training", **SMALL, training_steps=10, seed=4)))
+    trainer = Trainer(ModelConfig(**SMALL_CONFIG | {"max_len": 512}), Recipe(steps=10, seed=4), watch=False)
     for _ in trainer.run():
         pass
     assert names["losses"] == trainer.history.loss
 
 
-def test_every_page_has_the_dialog_and_can_choose_another_kind() -> None:
-    app = open_dialog("norms", **SMALL)
-    (choice,) = [one for one in app.segmented_control if str(one.key).startswith("export_variant")]
-    assert choice.options == ["encoder", "encoder–decoder", "training run"]
+def open_export(**query: object) -> tuple[AppTest, dict[str, Any]]:
+    """A page whose sidebar also has the export, and what each button would save."""
+    files: dict[str, Any] = {}
+    button, draw_expanders = st.download_button, controls.draw
+
+    def collect(label: str, make: Any, name: str, *rest: Any, **options: Any) -> bool:
+        files[name] = None if options.get("disabled") else make
+        return button(label, make, name, *rest, **options)
+
+    def draw(variants: Any) -> Any:
+        after = draw_expanders(variants)
+        with suppress(PageEndError):
+            export_dialog.draw_data()
+        return after
+
+    with patch.object(st, "download_button", collect), patch.object(controls, "draw", draw):
+        app = working(new_page("norms", **query).run())
+    return app, files
+
+
+def test_the_usual_arrays_are_those_of_the_model() -> None:
+    text = "it was tired"
+    app, files = open_export(**SMALL, text=text, seed=4)
+    stored = np.load(io.BytesIO(files["run_random_seed4.npz"]()), allow_pickle=False)
+    trace = small_trace(text, seed=4)
+    assert sorted(stored.files) == ["about", "final", "layers.0.attn.pattern", "layers.1.attn.pattern"]
+    for name in stored.files[1:]:
+        np.testing.assert_allclose(stored[name], trace[name][0].numpy(), atol=1e-6)
+    about = json.loads(str(stored["about"]))
+    assert about["config"] | SMALL_CONFIG == about["config"]
+    assert about["link"].endswith("&v=2")
+    assert "text=it+was+tired" in about["link"]
+    assert f"{2 * 4 * 144 + 12 * 16:,} numbers" in captions(app)
+
+
+def test_what_is_too_large_has_no_button_that_works() -> None:
+    _, files = open_export(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
+    assert files["run_random_seed0.npz"] is None
+
+
+def test_without_a_sentence_it_asks_for_one() -> None:
+    app, files = open_export(**SMALL, text="")
+    assert not files
+    assert "can be saved here" in sentences(app)
+
+
+def how_made(page: str, **query: object) -> AppTest:
+    """The page's dialog with this tab alone."""
+    with patch.dict(export_dialog.TABS, {"How this was made": lambda _: export_dialog.draw_how_made()}, clear=True):
+        return press(open_page(page, **query), "export")
+
+
+def test_random_weights_have_their_seed_and_their_hash() -> None:
+    app = how_made("norms", **SMALL, text="a sentence", seed=5)
+    (frame,) = [frame.value for frame in app.dataframe if list(frame.value.columns) == ["what", "value"]]
+    made = dict(zip(frame["what"], frame["value"], strict=True))
+    assert (made["weights"], made["seed"], made["tokens"]) == ("random", "5", "10")
+    assert made["SHA-256 of all parameters"] == weights_sha256(Encoder(ModelConfig(**SMALL_CONFIG), seed=5))
+    link, lines = [code.value for code in app.code]
+    assert link in lines
+    view = open_link(link)
+    assert (view.values["seed"], view.text) == (5, ("a sentence",))

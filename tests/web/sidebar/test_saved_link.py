@@ -10,8 +10,9 @@ from tests.web.app_test import SMALL, choose, open_page, sentences, shown_focus,
 LONG = "\n".join(f"Sentence {n} " + "日本語 " * 60 for n in range(6))
 SET = {
     "text": LONG, "weights": "random", "tokenizer": "word", "d_model": 64, "n_heads": 4, "n_layers": 2, "sentence": 3,
-    "layer": 1, "head": 2, "query": 3, "key": 2, "norms_view": "statistics",
+    "norms_view": "statistics",
 }  # fmt: skip
+FOCUS = {"layer": 1, "head": 2, "query": 3, "key": 2}
 
 
 def give(app: AppTest, link: str) -> AppTest:
@@ -27,34 +28,20 @@ def saved(page: str, values: dict[str, object], pinned: dict[str, object] | None
 
 @pytest.mark.long
 def test_it_opens_its_page_and_sets_everything_as_the_link_itself() -> None:
-    link = saved("norms", SET, {"n_layers": 4})
-    assert len(link) > 2 * len(LONG)
-    app = give(choose(open_page("attention", seed=3, weights="random"), causal=True), link)
-    keys = [key for key in SET if key not in ("layer", "head", "query", "key")]
-    assert values(app, *keys, "causal", "seed") == {key: SET[key] for key in keys} | {"causal": False, "seed": 0}
-    assert shown_focus(app) == {"layer": 1, "head": 2, "query": 3, "key": 2}
+    app = choose(open_page("attention", seed=3, weights="random"), causal=True)
+    app = give(app, saved("norms", SET | FOCUS, {"n_layers": 4}))
+    assert values(app, *SET, "causal", "seed") == SET | {"causal": False, "seed": 0}
+    assert shown_focus(app) == FOCUS
     assert app.title[0].value == open_page("norms").title[0].value
     assert app.session_state["_pinned"]["n_layers"] == 4
     assert sentences(app) == ""
     again = give(app, saved("norms", {}))
-    assert values(again, "text", "n_layers", "norms_view") == {
-        "text": DEFAULT_TEXT,
-        "n_layers": 6,
-        "norms_view": "tokens",
-    }
+    assert values(again, "text", "n_layers") == {"text": DEFAULT_TEXT, "n_layers": 6}
     assert again.session_state["_pinned"] is None
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "x = 1  # d_model=64?\nweights=minilm",
-        "\udcff".join("ab"),
-        "x" * 300_000,
-    ],
-)
+@pytest.mark.parametrize("text", ["", "x = 1  # d_model=64?\nweights=minilm", "\udcff".join("ab"), "x" * 300_000])
 def test_a_file_that_is_none_is_refused_in_one_sentence_and_changes_nothing(text: str) -> None:
     app = open_page("attention", **SMALL, seed=3)
     upload(app, "saved_link", text.encode(errors="surrogateescape"), "notes.txt")

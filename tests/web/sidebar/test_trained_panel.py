@@ -14,10 +14,9 @@ from playground.link.query import model_config, settle
 from playground.training import trained_network
 from playground.training.kept_run import KeptRun
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import caches
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar.controls import IN_SIGHT
-from playground.web.sidebar.trained_panel import EXAMPLE
+from playground.web.sidebar.weights_panels import EXAMPLE
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.training.trained import trained, trainer
 from tests.web.app_test import (
@@ -30,7 +29,6 @@ from tests.web.app_test import (
     sentences,
     values,
     widgets,
-    without_error,
     working,
 )
 from tests.web.sidebar.own_files import upload
@@ -56,9 +54,6 @@ def switch(app: AppTest, key: str = "untrained") -> AppTest:
     return choose(app, **{key: not values(app, key)[key]})
 
 
-# --- the sidebar
-
-
 def test_its_shape_is_locked_its_tokens_are_its_own_and_its_results_are_told() -> None:
     one = trained("sort")
     app = opened(one, n_layers=5, d_model=32, n_heads=8, tokenizer="char", causal=True, seed=5)
@@ -74,23 +69,11 @@ def test_its_shape_is_locked_its_tokens_are_its_own_and_its_results_are_told() -
 @pytest.mark.long
 def test_the_visitors_own_shape_comes_back() -> None:
     app = open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7")
-    put(app, trained("characters"))
-    own = values(app, *ARCHITECTURE, "tokenizer", "causal", "seed")
-    choose(app, weights="trained here")
-    assert values(app) != {key: own[key] for key in ARCHITECTURE}
-    assert values(app, "causal", "seed") == {"causal": True, "seed": 0}
-    for weights, seed in (("minilm", 7), ("trained here", 0), ("random", 7)):
+    own = values(put(app, trained("characters")), *ARCHITECTURE, "tokenizer", "causal", "seed")
+    for weights, seed in (("trained here", 0), ("minilm", 7), ("trained here", 0), ("random", 7)):
         assert values(choose(app, weights=weights), "seed") == {"seed": seed}
     assert values(app, *own) == own
     assert not sentences(app)
-
-
-def test_a_causal_switch_moved_elsewhere_is_left_alone() -> None:
-    app = put(open_page(), trained("characters"))
-    switch(app, "causal")
-    assert values(choose(app, weights="random"), "causal") == {"causal": True}
-    switch(choose(choose(app, weights="trained here"), weights="minilm"), "causal")
-    assert values(choose(app, weights="random"), "causal") == {"causal": False}
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -104,21 +87,20 @@ def test_where_the_next_character_is_learnt_the_mask_is_the_trainings(causal: bo
 def test_an_unknown_text_is_told_and_stays_until_the_button_is_pressed() -> None:
     app = choose(put(open_page(), trained()), weights="trained here")
     assert "knows no token of this sentence" in sentences(app)
-    assert ":orange-badge[not a token known] It knows `a` `b` `c` `d` `e` `f` `g` `h` `i` `j`." in captions(app)
+    assert "It knows `a` `b` `c` `d` `e` `f` `g` `h` `i` `j`." in captions(app)
     assert values(app, "text") == {"text": DEFAULT_TEXT}
     choose(app, text="a x b y")
     assert "2 of 4 tokens are unknown to it and read as [UNK]." in captions(app)
     assert not sentences(app)
     press(app, EXAMPLE)
     assert values(app, "text") == {"text": trained().example}
-    assert "unknown to it" not in captions(app)
     assert EXAMPLE not in {button.key for button in app.button}
 
 
 @pytest.mark.parametrize(
     ("task", "text", "told"),
     [
-        ("characters", "it's ñ", ["1 of 6 tokens are unknown", "It knows 95 characters.", "6 tokens · 2 layers"]),
+        ("characters", "it's ñ", ["1 of 6 tokens are unknown", "It knows 95 characters."]),
         ("reverse", "a b " * 20, ["The sentence is cut after 20 tokens; 20 more are left out."]),
         ("reverse", "  \n ", ["Type a sentence"]),
     ],
@@ -134,19 +116,13 @@ def test_a_network_whose_initial_weights_are_not_known_has_no_switch_to_them() -
     app = opened(old, "attention", untrained="true")
     assert "untrained" not in widgets(app)
     assert "trained here: Reverse" in captions(app)
-    assert "can't be drawn again" in captions(app)
 
 
-# --- nothing trained yet
-
-
-@pytest.mark.parametrize("page", ["overview", "attention", "training", "encoder_decoder"])
+@pytest.mark.parametrize("page", ["attention", "training"])
 def test_a_link_opens_on_random_weights_of_its_shape(page: str) -> None:
     app = open_page(page, weights="trained here", untrained="true", d_model="64", n_heads="4", n_layers="3")
     assert "This server has not kept what the link's network has learnt" in sentences(app)
-    assert "Nothing was trained in this session yet." in captions(app)
-    assert ":orange-badge[random weights]" in captions(app)
-    assert "trained here:" not in captions(app)
+    assert ":orange-badge[random weights] Nothing was trained in this session yet." in captions(app)
     assert values(app, "weights", "n_layers") == {"weights": "trained here", "n_layers": 3}
     assert not {*ARCHITECTURE, "seed"} & locked(app)
     assert "untrained" not in widgets(app)
@@ -154,64 +130,17 @@ def test_a_link_opens_on_random_weights_of_its_shape(page: str) -> None:
 
 def test_what_is_trained_after_it_was_chosen_by_hand_shows_at_the_next_look() -> None:
     app = choose(open_page("attention"), weights="trained here")
-    assert not sentences(app)
-    assert "Nothing was trained in this session yet." in captions(app)
     assert "trained here: Reverse" in captions(put(app, trained()))
     assert "trained here: Reverse" in captions(put(app, trained("sort"))), "what is shown stays"
 
 
-def test_it_needs_no_trained_sentence_model(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(caches, "checkpoint_available", lambda: False)
-    app = without_error(opened(trained(), "attention"))
-    assert not sentences(app)
-    assert "trained here: Reverse" in captions(app)
-
-
-# --- a button for it, and files
-
-
-def button_for_it() -> None:
-    import streamlit as st
-
-    from playground.web.choices import shortcuts
-    from playground.web.session import trained_slot
-
-    run = trained_slot.session_slot().newest
-    st.text_area("text", key="text")
-    st.segmented_control("weights", ["minilm", "random", "trained here"], key="weights")
-    st.button("Look at it", key="look", on_click=shortcuts.choose_run, args=(run,), disabled=run is None)
-
-
-@pytest.mark.parametrize(
-    ("task", "typed", "text"),
-    [
-        ("reverse", "Some words", None),
-        ("reverse", "I saw a dog", None),
-        ("reverse", "b a x", "b a x"),
-        ("characters", "x", "x"),
-    ],
-)
-def test_one_button_shows_it_on_a_text_that_it_knows(task: str, typed: str, text: str | None) -> None:
-    app = AppTest.from_function(button_for_it)
-    app.session_state["text"], app.session_state["weights"] = typed, "random"
-    put(app, trained(task))
-    press(app, "look")
-    assert app.session_state["weights"] == "trained here"
-    assert app.session_state["text"] == (trained(task).example if text is None else text)
-
-
-@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
-def test_its_file_opens_among_the_visitors_own_weights_too(task: str) -> None:
-    one = trained(task)
+def test_its_file_opens_among_the_visitors_own_weights_too() -> None:
+    one = trained("seq2seq-copy")
     app = upload(open_page("attention", weights="mine", text="a b c"), trained_network.save(one))
     assert "can't be used" not in sentences(app)
     sizes = {key: getattr(one.config, key) for key in ("d_model", "n_layers", "d_ff")}
     assert values(app, *sizes) == sizes
     assert sizes.keys() <= locked(app)
-    assert "3 tokens · 2 layers" in captions(app)
-
-
-# --- values that go together
 
 
 @given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))

@@ -1,10 +1,8 @@
 """A visitor's own file belongs to one session, within the server's limits; one that can't be used changes nothing."""
 
-import tomllib
 import weakref
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,8 +17,7 @@ from playground.web.server.settings import Settings
 from playground.web.session import uploaded_files
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import Services, other_services
-from playground.web.sidebar import upload_panel
-from playground.weights import MAX_BYTES
+from playground.web.sidebar import weights_panels
 from tests.web.app_test import (
     SESSION,
     captions,
@@ -32,15 +29,12 @@ from tests.web.app_test import (
 )
 from tests.web.sidebar.own_files import open_mine, own_model, upload
 
-# --- links, sessions, limits
-
 
 def test_a_link_to_own_weights_opens_on_random_ones_of_that_shape() -> None:
     app = open_page(weights="mine", d_model="64", n_heads="4", n_layers="3", tokenizer="char", norm="junk")
     assert values(app, "weights") == {"weights": "mine"}
     assert "A link can't carry a weights file, so these are random weights of its architecture" in sentences(app)
     assert "norm=“junk”" in sentences(app)
-    assert ":orange-badge[random weights]" in captions(app)
     assert "3 layers × 4 heads" in captions(app)
     assert not locked(app)
 
@@ -51,7 +45,7 @@ def test_closing_the_file_frees_everything(
     app = open_mine(own_model())
     encoder = weakref.ref(passes[-1][0])
     passes.clear()
-    press(app, upload_panel.CLOSE)
+    press(app, weights_panels.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
     assert uploaded_files.UPLOAD not in app.session_state
     assert ":orange-badge[random weights]" in captions(app)
@@ -129,8 +123,3 @@ def test_a_file_that_can_not_be_used_says_why_and_changes_nothing(name: str) -> 
     assert ":orange-badge[random weights]" in captions(app)
     upload(app, save(own_model()))
     assert not app.error
-
-
-def test_the_server_takes_files_as_large_as_can_be_opened(repository: Path) -> None:
-    settings = tomllib.loads((repository / ".streamlit" / "config.toml").read_text("utf-8"))
-    assert settings["server"]["maxUploadSize"] * 2**20 == MAX_BYTES

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from playground import Encoder
 from playground.runs.encoder_run import Run
 from playground.web.session.uploaded_files import TOKENIZER
-from playground.web.sidebar import upload_panel
+from playground.web.sidebar import weights_panels
 from tests.web import app_test
 from tests.web.app_test import captions, choose, locked, open_page, press, sentences, uploader, values
 from tests.web.sidebar.own_files import upload
@@ -78,27 +78,13 @@ def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(passes: li
     assert not open_vocabulary(app, LINES).error
 
 
-# --- session and link
-
-
 @pytest.mark.long
-def test_the_reading_survives_another_page_and_other_weights(passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_vocabulary(open_words(), LINES)
-    choose(app, weights="random")
+def test_the_vocabulary_survives_other_weights(passes: list[tuple[Encoder, Run]]) -> None:
+    app = choose(open_vocabulary(open_words(), LINES), weights="random")
     assert "tokenizer" not in locked(app)
-    choose(app, weights="mine")
-    assert values(app, "own_reading") == {"own_reading": "vocabulary"}
+    assert values(choose(app, weights="mine"), "own_reading") == {"own_reading": "vocabulary"}
     choose(app, text="the cat")
     assert ids_of(passes[-1][1], passes[-1][0]) == [7, 8]
-
-
-def test_the_link_does_not_change() -> None:
-    app = open_words()
-    before = dict(app.query_params)
-    open_vocabulary(app, LINES)
-    choose(app, own_reading="ids", text=TEXT + " ")
-    choose(app, text=TEXT)
-    assert dict(app.query_params) == before
 
 
 @pytest.mark.sampled(1)
@@ -107,10 +93,10 @@ def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[
     app = open_vocabulary(open_words(), LINES)
     vocabulary = weakref.ref(app.session_state[TOKENIZER])
     if close == "button":
-        press(app, upload_panel.CLOSE)
+        press(app, weights_panels.CLOSE)
     else:
         upload(app, (FOLDER / "d_model.safetensors").read_bytes())
         assert values(app, "own_reading") == {"own_reading": "tokenizer"}
-    assert not any(key in app.session_state for key in (TOKENIZER, upload_panel._READING))
+    assert TOKENIZER not in app.session_state
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None

@@ -45,9 +45,7 @@ def test_other_pairs_differ_in_the_weights_or_in_one_head() -> None:
     written = component_data(app, "address_guard")["parameters"]
     assert (written["do"], written["b_do"]) == (["5.9:zero"], [""])
     assert charts(app).keys() == {"compare_points"}
-    random = open_page("compare", **SMALL)
-    assert {button.key for button in random.button} >= {"compare_start_norms", "compare_start_head"}
-    assert "compare_start_weights" not in {button.key for button in random.button}
+    assert "compare_start_weights" not in {button.key for button in open_page("compare", **SMALL).button}
 
 
 @pytest.mark.sampled(4)
@@ -59,21 +57,12 @@ def test_other_pairs_differ_in_the_weights_or_in_one_head() -> None:
         ({"b_d_model": 15, "b_n_heads": 3, "b_residual": False}, ALWAYS | SAME_TOKENS - {"compare_points"}),
         ({"b_text": "one", "b_tokenizer": "word"}, ALWAYS),
         ({"b_tokenizer": "vectors", "b_positions": "none", "text": "a b a"}, ALWAYS),
-        ({"b_weights": "minilm", "b_tokenizer": "wordpiece"}, ALWAYS),
         ({"text": ODD_TEXT, "sentence": 2, "b_sentence": 3, "b_norm": "rms"}, ALWAYS),
         ({"norm": "none", "n_layers": 96, "d_model": 64, "b_norm": "layer", "layer": 95}, set()),
     ],
-    ids=["fused", "smaller", "odd width", "one word", "vectors", "trained", "sentences", "overflow"],
+    ids=["fused", "smaller", "odd width", "one word", "vectors", "sentences", "overflow"],
 )  # fmt: skip
 def test_any_two_settings_can_be_compared(changes: dict[str, Any], drawn: set[str]) -> None:
     app = without_error(open_page("compare", **SMALL | PANELS | {"b_fused_qkv": True} | changes))
     assert charts(app).keys() == drawn
     assert "nan" not in words(app).lower().split()
-
-
-def test_tables_and_code_open() -> None:
-    app = open_page("compare", **SMALL | PANELS, b_n_layers=4, b_seed=9)
-    open_panels(app, *(f"{chart}_open" for chart in ALWAYS | SAME_TOKENS), "compare_code")
-    assert len(app.dataframe) == len(ALWAYS | SAME_TOKENS)
-    assert all(not frame.value.empty for frame in app.dataframe)
-    assert any("def moved_weight" in code.value for code in app.code)

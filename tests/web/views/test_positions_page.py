@@ -3,7 +3,7 @@
 import numpy as np
 from streamlit.testing.v1 import AppTest
 
-from tests.web.app_test import SMALL, array, charts, choose, open_page, values, without_error, words
+from tests.web.app_test import SMALL, array, charts, choose, open_page, values, without_error
 
 
 def page(**query: object) -> AppTest:
@@ -24,10 +24,4 @@ def test_pinned_settings_that_differ_in_changes_alone_have_no_bars() -> None:
     two = {"text": "abcdef", "do": "1.1:zero", "b_do": ""}
     app = page(**two)
     alone = len(charts(app)["swap_differences"])
-    assert "both are the same here" in words(app)
     assert len(charts(page(**two, b_seed=3))["swap_differences"]) == 2 * alone
-
-
-def test_a_link_to_a_closer_view_opens_its_panel() -> None:
-    assert set(charts(page(text="abcdef", positions_view="similarity"))) == {"swap_differences", "between_positions"}
-    assert set(charts(page(text="abcdef", positions_first=1))) == {"swap_differences"}

@@ -14,8 +14,8 @@ from playground.web.choices import shortcuts
 from playground.web.choices.history import restore, take_moment
 from playground.web.choices.setup import current_setup, current_value, note_focus_text
 from playground.web.session.services import services
-from playground.web.shared.attempts import ASKED
 from playground.web.shared.navigation import page_named
+from playground.web.shared.panels import ASKED
 from playground.web.views.exercises.posed import serve_view
 
 _BEFORE = "_exercise_settings_before"

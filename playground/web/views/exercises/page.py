@@ -27,11 +27,17 @@ from playground.web.components.without_picture import announce, request_scroll
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.shared import panels
-from playground.web.shared.attempts import Attempt, change_attempt, current_attempt, current_results, keep_progress
-from playground.web.shared.lesson_state import lesson_name
+from playground.web.shared.navigation import lesson_name
 from playground.web.shared.page_end import PageEndError
 from playground.web.shared.renderer import render
 from playground.web.views.exercises.answers import draw_form, draw_way_back, read_form, read_given, settings_of
+from playground.web.views.exercises.attempts import (
+    Attempt,
+    change_attempt,
+    current_attempt,
+    current_results,
+    keep_progress,
+)
 from playground.web.views.exercises.posed import draw_state, pose_variant, take_turn
 
 _CHECK = "_exercise_check"

@@ -1,6 +1,5 @@
 """What this session has tried of each variant, and what it has found of each exercise."""
 
-import secrets
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -11,21 +10,13 @@ import streamlit as st
 from playground.errors import InputError
 from playground.learn.progress import Results, join_results, read_progress, write_progress
 from playground.web.components.exercises import keep_in_browser
-
-ASKED = "_exercise_asked"
-"""Session key of the page whose settings an exercise asks to change, and of its question."""
+from playground.web.session.experiments import session_experiments
 
 _ATTEMPTS = "_exercise_attempts"
 """Session key of the attempts, by exercise and variant."""
 
-_RESULTS = "_exercise_results"
-"""Session key of what was found, by the exercise's key: the browser keeps it."""
-
-_IS_READ = "_exercise_results_read"
-"""Session key of whether the browser has told what it had kept."""
-
-_SESSION = "_exercise_session"
-"""Session key of the session's name for the browser."""
+_STORED = "_exercise_results"
+"""Session key of the results that the browser had kept; missing until it has told them."""
 
 
 @dataclass(frozen=True)
@@ -51,21 +42,21 @@ class Attempt:
 
 def current_attempt(key: str, number: int) -> Attempt:
     """Return what this session has done with a variant."""
-    attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
-    return attempts.get((key, number), Attempt())
+    return _attempts().get((key, number), Attempt())
 
 
 def change_attempt(key: str, number: int, **changes: Any) -> None:
-    """Note what was done with a variant, and the result of its exercise."""
+    """Note what was done with a variant."""
     attempt = replace(current_attempt(key, number), **changes)
-    st.session_state[_ATTEMPTS] = {**st.session_state.get(_ATTEMPTS, {}), (key, number): attempt}
-    if attempt.outcome != "open":
-        st.session_state[_RESULTS] = join_results(current_results(), {key: attempt.outcome})
+    st.session_state[_ATTEMPTS] = {**_attempts(), (key, number): attempt}
 
 
 def current_results() -> Results:
     """Return what became of the exercises in this browser, as far as this session knows."""
-    results: Results = st.session_state.get(_RESULTS, {})
+    results: Results = st.session_state.get(_STORED, {})
+    for (key, _), attempt in _attempts().items():
+        if attempt.outcome != "open":
+            results = join_results(results, {key: attempt.outcome})
     return results
 
 
@@ -74,13 +65,18 @@ def keep_progress() -> None:
     keep_in_browser(
         "exercise_progress",
         write_progress(current_results()),
-        st.session_state.setdefault(_SESSION, secrets.token_hex(8)),
-        is_read=bool(st.session_state.get(_IS_READ)),
+        session_experiments().session,
+        is_read=_STORED in st.session_state,
         on_read=_take_stored,
     )
 
 
+def _attempts() -> Mapping[tuple[str, int], Attempt]:
+    attempts: Mapping[tuple[str, int], Attempt] = st.session_state.get(_ATTEMPTS, {})
+    return attempts
+
+
 def _take_stored(text: object) -> None:
-    st.session_state[_IS_READ] = True
+    st.session_state.setdefault(_STORED, {})
     with suppress(InputError):  # somebody has written something else there
-        st.session_state[_RESULTS] = join_results(current_results(), read_progress(str(text)))
+        st.session_state[_STORED] = join_results(st.session_state[_STORED], read_progress(str(text)))
