@@ -15,9 +15,9 @@ from playground.analysis.attention import (
     mean_entropy,
     measure_habits,
     rollout,
+    search_heads,
 )
-from playground.analysis.changes import sentence_change
-from playground.analysis.head_search import search_heads
+from playground.analysis.comparison import sentence_change
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
@@ -30,7 +30,6 @@ from playground.charts.chart import (
     HeadLines,
     Heatmap,
     Item,
-    Later,
     Mask,
     Options,
     Panel,
@@ -39,12 +38,19 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Array
-from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
-from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head, weight_colours
-from playground.charts.markdown import quote_place
-from playground.charts.names import token_names, token_table
+from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
+from playground.charts.heads import (
+    SMALLEST_WEIGHT,
+    Lines,
+    WeightScale,
+    choose_tokens,
+    head_lines,
+    shrink,
+    strongest_keys,
+    weight_colours,
+)
+from playground.charts.names import quote_place, token_names
 from playground.charts.scene import Scene, note_nearest
-from playground.charts.weights import WeightScale, ranked_keys, shrink
 from playground.errors import InputError, PlaygroundError
 from playground.link.lab import Lab, compute_run, once
 from playground.link.opening import Focus, LinkedView
@@ -75,7 +81,10 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     """The page: the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
-    linking, every_head = _list_linking_heads(scene.now.run, scene.focus), Later((_all_heads(scene, options),))
+    linking, every_head = (
+        _list_linking_heads(scene.now.run, scene.focus),
+        Group("", (_all_heads(scene, options),), is_late=True),
+    )
     drawing = (
         Control("attention_show", say("attention", "show"), say("attention", "show.help")),
         Control("attention_colours", say("attention", "colours"), say("attention", "colours.help")),
@@ -260,7 +269,8 @@ def _show_lines(scene: Heads, options: Options) -> Iterator[Item]:
         return head_lines(_shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
 
     def weights(subject: Lab) -> pd.DataFrame:
-        table = token_table(_shown_pattern(subject.run, focus, options), run.tokens).loc[drawn, drawn]
+        names = token_names(run.tokens)
+        table = pd.DataFrame(_shown_pattern(subject.run, focus, options), names, names).loc[drawn, drawn]
         return table.rename_axis("query").rename_axis("key [weight]", axis=1)
 
     numbers = {"most": strongest_keys(max(1, int(drawn.sum()))), "least": SMALLEST_WEIGHT}
@@ -296,7 +306,8 @@ def _query_table(scene: Heads, options: Options) -> dict[str, Any]:
 def _show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus, names = scene.now.run, scene.focus, token_names(scene.now.run.tokens)
     allowed = run.allowed_in(focus.layer)[focus.query] & _visible_tokens(run, options)
-    ranked = ranked_keys(_shown_pattern(run, focus, options)[focus.query], allowed)
+    row = _shown_pattern(run, focus, options)[focus.query]
+    ranked = [int(key) for key in np.argsort(row)[::-1] if allowed[key]][:20]
 
     def weights(subject: Lab) -> Mapping[str, Mapping[str, float]]:
         row = _shown_pattern(subject.run, focus, options)[focus.query]

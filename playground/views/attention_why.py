@@ -22,11 +22,9 @@ from playground.analysis.attribution import (
     split_score,
 )
 from playground.analysis.attribution import Group as Part
-from playground.analysis.changes import list_row_changes
 from playground.analysis.counterfactuals import (
     Claim,
     Kind,
-    Outcome,
     change_text,
     compare,
     find_claim,
@@ -34,10 +32,9 @@ from playground.analysis.counterfactuals import (
     list_alike,
     measure,
 )
-from playground.analysis.stream_sources import CHANGES, StreamSplit, split_stream
+from playground.analysis.streams import CHANGES, StreamSplit, split_stream
 from playground.analysis.tex import factor, number
-from playground.analysis.walkthrough import Walk
-from playground.charts import bars
+from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.charts.chart import (
     Button,
     Control,
@@ -45,15 +42,16 @@ from playground.charts.chart import (
     Group,
     Item,
     LabelledBars,
+    LabelledRows,
     Menu,
     Options,
     Panel,
     Paragraph,
     Table,
 )
+from playground.charts.draw import bars
 from playground.charts.figure import Array
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.names import token_names
+from playground.charts.names import escape_markdown, quote_place, quote_token, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.language.family import STOPS
@@ -105,7 +103,7 @@ class Explanation:
     @property
     def has_parts(self) -> bool:
         """Whether there is an opponent, and the score's parts add up to the lead over it."""
-        return self.verdict.kind not in ("only", "unknown")
+        return self.verdict not in ("only", "unknown")
 
     @property
     def names(self) -> tuple[str, str, str]:
@@ -208,12 +206,13 @@ def find_reason(found: Explanation) -> tuple[str, dict[str, Any]]:
     The weight is the model's own, before changes that set weights of the row.
     """
     query, key, rival = found.names
-    case, largest, rivals = found.verdict.kind, found.verdict.largest, found.rivals
+    case, amounts, rivals = found.verdict, found.split.amounts, found.rivals
     numbers = {"query": query, "key": key, "weight": float(rivals.weights[rivals.rank - 1])}
     if case != "only":
         numbers |= {"rank": rivals.rank, "keys": len(rivals.keys), "rival": rival, "lead": found.split.lead}
     if found.has_parts:
-        numbers |= {"part": PARTS[largest], "amount": found.verdict.amounts[largest]}
+        largest = next(iter(amounts))
+        numbers |= {"part": PARTS[largest], "amount": amounts[largest]}
     return case, numbers
 
 
@@ -226,7 +225,7 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
         "position": config.has_position_table or config.positions == "none",  # else no vector holds them
     }
     groups = [group for group in PARTS if is_there.get(group, True)]
-    amounts = np.array([found.verdict.amounts.get(group, 0.0) for group in groups])
+    amounts = np.array([found.split.amounts.get(group, 0.0) for group in groups])
     kinds = ["bias" if group == "others" else group for group in groups]
     _, key, rival = found.names
     return _bars(
@@ -237,14 +236,14 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
     )
 
 
-def _bars(key: str, drawn: bars.LabelledRows, **chart: Any) -> LabelledBars[Lab]:
+def _bars(key: str, drawn: LabelledRows, **chart: Any) -> LabelledBars[Lab]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
 # --- the test by other sentences
 
 
-def find_test(lab: Lab, found: Explanation) -> tuple[Claim, dict[Kind, Outcome]] | None:
+def find_test(lab: Lab, found: Explanation) -> tuple[Claim, dict[Kind, Claim]] | None:
     """Return what other sentences test of a cell, and what the head does in each of them.
 
     None if the cell has no test: random weights, a masked word, a row that changes set, or too few words.
@@ -256,11 +255,11 @@ def find_test(lab: Lab, found: Explanation) -> tuple[Claim, dict[Kind, Outcome]]
     claim = find_claim(lab.batch, lab.sentence, weights, walk.allowed.tolist(), focus, found.split.opponent)
     if claim is None:
         return None
-    outcomes: dict[Kind, Outcome] = {}
+    outcomes: dict[Kind, Claim] = {}
     for kind, changed in change_text(claim, next(iter(list_alike(claim.word(claim.key), claim.text)), "")).items():
         other = lab.at(lab.state.with_sentences((changed.text,)))
         try:
-            outcome = measure(claim, changed, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
+            outcome = measure(changed, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
         except PlaygroundError:  # it cannot be read
             continue
         if outcome is not None:
@@ -294,7 +293,7 @@ def _show_tests(lab: Lab, found: Explanation) -> Iterator[Item]:
     yield Group("why_tests", items)
 
 
-def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Outcome) -> str:
+def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Claim) -> str:
     """Return what was done, as a link to it beside the present sentence; only the trained model has such links."""
     title = say("attention", f"test-row-{kind}", sentence=escape_markdown(outcome.text))
     sentences = list(lab.text.sentences)
@@ -357,7 +356,7 @@ def _show_moved(found: Explanation) -> Iterator[Item]:
     labels, texts = [tokens[i] for i in shown], bars.write_amounts(values, "+")
     yield _bars(
         "why_moved",
-        bars.LabelledRows(labels, values, colours, texts, "share of the head's output"),
+        LabelledRows(labels, values, colours, texts, "share of the head's output"),
         caption=say("attention", "moved.caption", query=query, key=key),
         alt=say("attention", "moved.alt"),
         table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),

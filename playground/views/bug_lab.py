@@ -5,7 +5,6 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from playground.analysis.comparison import name_point
 from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.head_map import tensor_map
@@ -26,6 +25,7 @@ from playground.mistakes.bug_lab import (
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
 from playground.views.diagnosis import show_mistake
+from playground.views.points import name_point
 from playground.words import say
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"

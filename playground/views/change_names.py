@@ -6,8 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from playground.charts.chart import Button, Group, Item, Paragraph
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import name_place, shortened
+from playground.charts.names import escape_markdown, name_place, shortened
 from playground.link.changes import MAX_CHANGES, Changes, MadeChange, fit_changes
 from playground.link.lab import Lab
 from playground.model import change_texts

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from playground.analysis.comparison import name_point
-from playground.charts.chart import Axis, Code, Columns, Item, Paragraph, Table
+from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
 from playground.charts.head_map import tensor_map
@@ -16,6 +15,7 @@ from playground.config import ModelConfig
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.text.wording import join_words, upper_first
+from playground.views.points import name_point
 from playground.words import say
 
 _MOST_CELLS = 64
@@ -43,7 +43,7 @@ def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
     """Yield a mistake: what it means, its lines in such an encoder, and how it is noticed."""
     wrong, right = mistake.write_lines(config)
     yield Paragraph(say("diagnosis", "mistake", title=upper_first(mistake.title), meaning=mistake.meaning))
-    yield Code(f"# wrong\n{wrong}\n\n# right\n{right}", wraps=True)
+    yield Paragraph(f"# wrong\n{wrong}\n\n# right\n{right}", "code")
     notes = {"symptom": mistake.symptom, "test": mistake.test, "source": mistake.source}
     yield Paragraph(say("diagnosis", "mistake.notes", **notes))
 

@@ -13,7 +13,6 @@ from playground.charts.chart import (
     Axis,
     Bars,
     Button,
-    Code,
     Columns,
     Control,
     Curves,
@@ -25,9 +24,9 @@ from playground.charts.chart import (
     Widget,
     fill_panel,
 )
-from playground.charts.markdown import escape_markdown
+from playground.charts.heads import shrink
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
-from playground.charts.weights import shrink
 from playground.link.lab import Lab
 from playground.link.opening import LinkedView
 from playground.pages import PAGES
@@ -117,7 +116,7 @@ def _show_shapes(lab: Lab, options: Options) -> Iterator[Item]:
     total = f"{table['numbers'].sum():,}"
     yield Paragraph(say("overview", "shapes.caption", steps=len(steps), numbers=total, **sizes), "caption")
     width = max(len(name) for name, *_ in steps)
-    yield Code("\n".join(f"{name:{width}}  {shape}" for name, shape, _ in steps))
+    yield Paragraph("\n".join(f"{name:{width}}  {shape}" for name, shape, _ in steps), "code")
 
 
 def _as_tuple(shape: tuple[object, ...]) -> str:

@@ -20,7 +20,6 @@ from playground.analysis.sentences import (
     token_weights,
 )
 from playground.charts import colour_scales, palette
-from playground.charts.bars import LabelledRows, add_up_smallest, keep_largest
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -31,6 +30,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     LabelledBars,
+    LabelledRows,
     Menu,
     Options,
     Paragraph,
@@ -39,9 +39,9 @@ from playground.charts.chart import (
     fill_panel,
     token_axis,
 )
+from playground.charts.draw.bars import add_up_smallest, keep_largest
 from playground.charts.figure import Array, Curve
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.names import name_place, shortened, token_names
+from playground.charts.names import escape_markdown, name_place, quote_place, quote_token, shortened, token_names
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.limits import MAX_LISTED

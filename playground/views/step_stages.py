@@ -14,11 +14,10 @@ from playground.analysis.walkthrough import Walk
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Columns, Heatmap, Item, Vectors, token_axis
-from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
 from playground.charts.figure import PALE, Array, Frame
 from playground.charts.head_map import CLICK_CELL, head_map
-from playground.charts.markdown import quote_token
-from playground.charts.names import token_names
+from playground.charts.names import quote_token, token_names
 from playground.words import say
 
 Numbers = Callable[[Walk], Mapping[str, Floats]]

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from playground.charts import palette
-from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -16,6 +15,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     LabelledBars,
+    LabelledRows,
     Options,
     Paragraph,
     Table,

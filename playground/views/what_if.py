@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from playground.analysis.changes import list_places, sentence_change, stream_change
-from playground.analysis.comparison import moved_weight
+from playground.analysis.comparison import list_places, moved_weight, sentence_change, stream_change
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
@@ -20,7 +19,6 @@ from playground.charts.chart import (
     Group,
     Heatmap,
     Item,
-    Later,
     Options,
     Panel,
     Paragraph,
@@ -30,7 +28,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Frame
 from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.changes import MAX_CHANGES
@@ -123,7 +121,7 @@ def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         return
     if len(followed.heads) > 1 and not np.isfinite(followed.heads).all():
         measuring = {"name": "whatif_effects", "lab": followed.lab.without_changes, "sweep": SweepKey("heads")}
-        yield Later((Widget("measure", measuring),))
+        yield Group("", (Widget("measure", measuring),), is_late=True)
     yield from show_most_changed(scene)
     if find_most_changed(followed.moved_weight) is not None:
         title, icon = say("what_if", "tokens"), ":material/grid_on:"

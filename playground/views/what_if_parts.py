@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from playground.analysis import sentence_pairs, sweeps
-from playground.analysis.sweeps import Order, Sweep, list_pairs, pruned_sizes, remove_heads
+from playground.analysis import sentences, sweeps
+from playground.analysis.sweeps import Order, Score, list_pairs, pruned_sizes, remove_heads
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
@@ -28,8 +28,7 @@ from playground.charts.chart import (
 )
 from playground.charts.figure import Array, Curve, Frame, Mark
 from playground.charts.head_map import CLICK_CELL, LEAST_CELL, head_map, number_by_head
-from playground.charts.markdown import escape_markdown, quote_place
-from playground.charts.names import shortened
+from playground.charts.names import escape_markdown, quote_place, shortened
 from playground.config import ModelConfig
 from playground.language.answers import score_word
 from playground.language.text import IDS, MASK_ID
@@ -87,22 +86,20 @@ def list_variants(key: SweepKey, run: Run) -> Sequence[Variant]:
 
 
 def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> Array:
-    """Return the numbers of some variants of a sweep, of all by default; raises as `Sweep.measure`."""
-    run, variants, hidden = lab.run, list_variants(key, lab.run), _find_hidden_word(lab)
+    """Return the numbers of some variants of a sweep, of all by default; raises as `sweeps.measure_variants`."""
+    run, variants, hidden, sources = lab.run, list_variants(key, lab.run), _find_hidden_word(lab), None
+    score: Score = sweeps.score_change(run)
     if key.kind == "patches":
         source = lab.run_of(key.source)
-        sweep = Sweep(variants, sweeps.score_nearness(run, source), {key.source: source.arrays})
+        score, sources = sweeps.score_nearness(run, source), {key.source: source.arrays}
     elif key.kind == "heads taken out":
-        sweep = Sweep(variants, sweeps.score_similarity(run))
+        score = sweeps.score_similarity(run)
     elif key.on_word and hidden is not None:
-        sweep = Sweep(variants, lambda final: _score_hidden(lab, hidden, final)[:, None])
-    else:
-        sweep = Sweep(variants, sweeps.score_change(run))
+        score = lambda final: _score_hidden(lab, hidden, final)[:, None]  # noqa: E731
+    options = {"sentence": lab.sentence, "seed": lab["seed"], "causal": lab["causal"], "sources": sources}
+    asked = variants if rows is None else [variants[row] for row in rows]
     with lab.source.turn():
-        measured = sweep.measure(
-            lab.encoder, lab.batch, lab.sentence, run, rows=rows, seed=lab["seed"], causal=lab["causal"]
-        )
-    return measured[:, 0]
+        return sweeps.measure_variants(asked, score, lab.encoder, lab.batch, run, **options)[:, 0]
 
 
 @once
@@ -348,7 +345,7 @@ def find_nearest(shares: Array, columns: Sequence[int]) -> tuple[int, int, float
 def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> Iterator[Item]:
     """The other sentence, the map of places, the largest of them in words, and buttons that patch the chosen one."""
     untouched, n, sentence = lab.without_changes, len(lab.text.sentences), lab.sentence
-    partners = sentence_pairs.find_partners(lab.batch, sentence)
+    partners = sentences.find_partners(lab.batch, sentence)
     if not partners:
         yield Paragraph(say("what_if", "patch-needs"), "answer")
         yield _offer_copy(lab, focus)
@@ -362,7 +359,7 @@ def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> 
     )
     key = SweepKey("patches", source=source)
     yield Widget("measure", {"name": "whatif_patches", "lab": untouched, "sweep": key})
-    tokens, changed = untouched.run.real_tokens, sentence_pairs.changed_tokens(lab.batch, sentence, source)
+    tokens, changed = untouched.run.real_tokens, sentences.changed_tokens(lab.batch, sentence, source)
     shares = numbers(untouched, key).reshape(-1, len(tokens))
     for name, columns in {"nearest": range(len(tokens)), "shared": sorted({*range(len(tokens))} - {*changed})}.items():
         if found := find_nearest(shares, columns):
@@ -423,15 +420,15 @@ def _offer_copy(lab: Lab, focus: Focus) -> Button:
         tokenizer = lab.source.tokenizer(replace(key, sentences=tuple(sentences)))
         return tokenizer.encode_batch(list(sentences), key.max_tokens)
 
-    copied = sentence_pairs.corrupt_word(encode, lab.batch, lab.sentence, focus.query)
-    text = None if copied is None else sentence_pairs.append_sentences(lab["text"], n, [copied.sentence])
+    copied = sentences.corrupt_word(encode, lab.batch, lab.sentence, focus.query)
+    text = None if copied is None else sentences.append_sentences(lab["text"], n, [copied[0]])
     if copied is None or text is None:
         return Button(
             "whatif_corrupt", say("what_if", "copy.none"), {}, say("what_if", "copy.missing"), is_disabled=True
         )
-    old, new = (escape_markdown(shortened(word)) for word in (copied.old, copied.new))
+    old, new = (escape_markdown(shortened(word)) for word in copied[2:])
     # A change that names a token by its position would mean another one in another sentence.
     kept = Changes(tuple(each._replace(is_on=each.is_on and each.change.names_no_token) for each in lab.changes))
-    chosen = {"text": text, "sentence": n + 1, "whatif_other": lab.sentence + 1, "query": copied.token, "do": kept}
+    chosen = {"text": text, "sentence": n + 1, "whatif_other": lab.sentence + 1, "query": copied[1], "do": kept}
     label = say("what_if", "copy", old=f"“{old}”", new=f"“{new}”")
     return Button("whatif_corrupt", label, chosen, say("what_if", "copy.help"), ":material/playlist_add:")

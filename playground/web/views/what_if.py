@@ -14,7 +14,7 @@ import numpy as np
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
