@@ -1,6 +1,6 @@
 """The one way from a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -133,6 +133,15 @@ class FittedChanges(NamedTuple):
     """Of those that cannot apply: why not, in one sentence each."""
 
 
+def fit_changes(
+    made: Iterable[MadeChange], config: ModelConfig, batch: Batch, sentence: int, *, causal: bool
+) -> FittedChanges:
+    """Divide the changes for one sentence of a batch, from 0; of two that exclude each other the first applies."""
+    subject = intervention_subject(config, batch, sentence, causal=causal)
+    applied, refused = divide_changes(subject, tuple(change for change, is_on in made if is_on))
+    return FittedChanges(applied, dict(refused))
+
+
 @dataclass(frozen=True)
 class Lab:
     """What a state computes; the source keeps everything large."""
@@ -219,9 +228,7 @@ class Lab:
         changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
-        subject = intervention_subject(self.config, self.batch, sentence, causal=self["causal"])
-        applied, refused = divide_changes(subject, tuple(change for change, is_on in changes if is_on))
-        return FittedChanges(applied, dict(refused))
+        return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])
 
     @cached_property
     def untouched_key(self) -> RunKey:

@@ -225,16 +225,13 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 """What chooses two sentences on the page Similarity; they count from 1."""
 
 _IN_PANELS = {
-    "step_ways": "step_path step_input step_sentence",
+    "step_ways": "step_path",
     "tutorials_differences": "tutorials_against",
     "similarity_how": "similarity_pooling",
-    "similarity_closer": "similarity_view similarity_depth similarity_tokens "
-    "similarity_tokens_first similarity_tokens_second",
-    "whatif_tokens": "whatif_measure",
-    "whatif_sentence": "whatif_pooling",
-    "attention_drawing": "attention_show attention_other attention_hide attention_colours attention_stretch",
-    "attention_steps": "attention_why attention_word",
-    "attention_closer": "attention_view attention_habits",
+    "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
+    "attention_drawing": "attention_show attention_hide attention_colours",
+    "attention_steps": "attention_why",
+    "attention_closer": "attention_view",
     "norms_closer": "norms_view norms_norm norms_by_token",
     "positions_closer": "positions_view",
     "positions_table": "position_table",
@@ -257,15 +254,15 @@ AUTOMATIC, MEAN = "automatic", "mean"
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Of `analysis.gradient_variants`, which imports pandas."""
+"""Of `analysis.gradients`, which imports pandas."""
 
 _OFF = {
     "overview": "shapes more",
-    "attention": "hide stretch drawing steps closer",
+    "attention": "hide drawing steps closer",
     "norms": "closer",
     "positions": "table closer",
     "step": "dropout ways",
-    "whatif": "more tokens sentence chosen spread",
+    "whatif": "more tokens chosen",
     "compare": "head lengths",
     "gradient": "six",
     "parameters": "formulas costs bought",
@@ -283,16 +280,12 @@ OWN: dict[str, Param] = {
         ("this text", "tutorial C: 30 × 200"),
         ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
     ),
-    "attention_show": Choice("one head", ("one head", "average of heads", "difference of two heads")),
-    "attention_other": Whole(0, 0, 95),
+    "attention_show": Choice("one head", ("one head", "average of heads")),
     "attention_view": Choice(
-        "lines",
-        ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for", "the query's stream"),
+        "lines", ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for")
     ),
-    "attention_habits": Choice("fixed sentences", ("fixed sentences", "this text")),
-    "attention_why": Choice("sources", ("sources", "competition", "products", "what it moves")),
+    "attention_why": Choice("sources", ("sources", "what it moves")),
     "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
-    "attention_word": Text("", longest=40),
     "attention_colours": Choice("square root", ("square root", "linear")),
     "norms_view": Choice("tokens", ("tokens", "statistics", "by hand")),
     "norms_norm": Whole(0, 0, 193),
@@ -300,16 +293,12 @@ OWN: dict[str, Param] = {
     "positions_first": Whole(2, 0, MAX_TOKENS - 1),
     "positions_second": Whole(8, 0, MAX_TOKENS - 1),
     "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
-    "step_input": Choice("the tutorial's", ("the tutorial's", "my text")),
-    "step_sentence": Whole(1, 1, 5),
     "step_stage": Choice("embedding", STAGES),
     "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
-    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "hidden tokens", "heads taken out")),
-    "whatif_on": Choice("sentence vector", ("sentence vector", "similarity", "right answers")),
+    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "heads taken out")),
+    "whatif_on": Choice("sentence vector", ("sentence vector", "right answers")),
     "whatif_other": Whole(2, 1, MAX_SENTENCES),
     "whatif_pruned": Whole(20, 0, 96 * 96),
-    "whatif_measure": Choice("length of the change", ("length of the change", "cosine")),
-    "whatif_pooling": Choice("mean", POOLINGS),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
     "gradient_first": Choice("no norm", ENCODERS),
@@ -348,8 +337,7 @@ OWN: dict[str, Param] = {
     "similarity_pooling": Choice("mean", POOLINGS),
     "similarity_first": Whole(1, 1, MAX_LISTED),
     "similarity_second": Whole(2, 1, MAX_LISTED),
-    "similarity_view": Choice("token by token", ("token by token", "leave a word out", "map by depth")),
-    "similarity_depth": Whole(6, 0, 97),
+    "similarity_view": Choice("token by token", ("token by token", "leave a word out", "by depth")),
 }
 """The pages' own parameters; each starts with its page."""
 

@@ -35,8 +35,8 @@ from playground.training.tasks import TASKS
 from playground.web.choices.shortcuts import preset_values
 
 OFF = """untrained gated qk_norm share_layers final_norm scale_embeddings fused_qkv causal overview_shapes overview_more
-attention_hide attention_stretch attention_drawing attention_steps attention_closer norms_closer positions_table
-positions_closer step_dropout step_ways whatif_more whatif_tokens whatif_sentence whatif_chosen whatif_spread
+attention_hide attention_drawing attention_steps attention_closer norms_closer positions_table
+positions_closer step_dropout step_ways whatif_more whatif_tokens whatif_chosen
 compare_head compare_lengths gradient_six parameters_formulas parameters_costs parameters_bought
 tutorials_mistakes tutorials_five tutorials_differences encdec_show_training encdec_show_masks
 parts_costs similarity_closer similarity_ranking similarity_how"""
@@ -44,8 +44,7 @@ ON = "bias first_norm embedding_norm residual training_causal training_layer_nor
 NUMBERS = """sentence=1 vocab_size=2000 table_rows=0 dropout=0.1 d_model=384 n_heads=12 n_layers=6 d_ff=1536 max_len=512
 norm_eps=1e-12 n_segments=2 n_kv_heads=0 d_head=0 position_offset=0 rotary_base=10000 local_rotary_base=0
 relative_buckets=32 relative_distance=128 window=0 global_every=0 d_embedding=0 seed=0 mask=-1 layer=3 head=1 query=10
-key=2 tour=0 attention_other=0 norms_norm=0 positions_first=2 positions_second=8
-step_sentence=1 whatif_other=2 whatif_pruned=20 gradient_layers=12
+key=2 tour=0 norms_norm=0 positions_first=2 positions_second=8 whatif_other=2 whatif_pruned=20 gradient_layers=12
 exercises_variant=0 lab_seed=0 encdec_example_layer=1 encdec_example_head=3
 encdec_example_position=0 encdec_layer=0 encdec_head=0 encdec_position=0 training_length=12 training_n_symbols=10
 training_n_train=4096 training_steps=600 training_batch_size=64 training_lr=0.002 training_warmup=100
@@ -54,14 +53,13 @@ training_patience=0 training_token_masking=0.0 training_clip=0.0 training_distil
 training_layer=0 training_head=0 training_moment=20 training_heat=0.7 training_top_k=0 regularisers_lr=0.002
 regularisers_dropout_attention=0.1 regularisers_weight_decay=0.3 regularisers_label_smoothing=0.1
 regularisers_patience=5 regularisers_token_masking=0.1 regularisers_clip=1.0 regularisers_distill=0.5
-regularisers_dropout_residual=0.1 parts_row=12 parts_rung=8 parts_column=2 similarity_first=1 similarity_second=2
-similarity_depth=6"""
+regularisers_dropout_residual=0.1 parts_row=12 parts_rung=8 parts_column=2 similarity_first=1 similarity_second=2"""
 WORDS = """weights=minilm,tokenizer=wordpiece,norm_placement=post,norm=layer,activation=gelu,positions=learned
 head_merge=transpose,initialisation=xavier,overview_batch=this text,attention_show=one head,attention_view=lines
-attention_habits=fixed sentences,attention_why=sources,attention_rival=automatic,attention_colours=square root
+attention_why=sources,attention_rival=automatic,attention_colours=square root
 norms_view=tokens,positions_view=this sentence
-step_path=as the data moves,step_input=the tutorial's,step_stage=embedding,whatif_view=what followed
-whatif_parts=heads,whatif_on=sentence vector,whatif_measure=length of the change,whatif_pooling=mean
+step_path=as the data moves,step_stage=embedding,whatif_view=what followed
+whatif_parts=heads,whatif_on=sentence vector
 gradient_of=whole layer,gradient_first=no norm,gradient_second=no norm; no residual
 parameters_model=sidebar,parameters_view=components,tutorials_against=E,tutorials_letter=A,lab_level=easy
 encdec_source=trained example,encdec_example=the small black cat sees a white house,encdec_example_attention=cross
@@ -69,7 +67,7 @@ encdec_attention=cross,training_task=Reverse,training_optimizer=adam,training_sc
 regularisers_task=Reverse,regularisers_data=small,regularisers_seeds=1,regularisers_measure=accuracy
 regularisers_optimizer=adamw,parts_view=one part away,parts_counted=as trained here,similarity_pooling=mean
 similarity_view=token by token"""
-EMPTY = "lesson attention_word exercises_key run training_text training_sequence similarity_list"
+EMPTY = "lesson exercises_key run training_text training_sequence similarity_list"
 
 
 def number(text: str) -> float:

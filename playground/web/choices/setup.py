@@ -19,7 +19,7 @@ from playground.link import english, opening
 from playground.link.kinds import Several
 from playground.link.lab import Lab
 from playground.link.opening import Focus, choose_pair
-from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SENTENCE_PAIR, SHARED
+from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SHARED
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.runs.encoder_run import Run
 from playground.training.trained_network import TrainedNetwork
@@ -42,9 +42,6 @@ _PINNED = "_pinned"
 
 _PAIR = "_pair"
 """Session key of the text in which query and key were chosen, and whether the page did not choose them itself."""
-
-CHOSEN_PAIR = "_similarity_pair"
-"""Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
 
 LATE = 5.0
 """Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
@@ -96,15 +93,13 @@ def _read_values(session: Any, keys: Iterable[str]) -> dict[str, Any]:
 
 
 def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> None:
-    """Set parameters; query and key, and Similarity's pair, if they are among them, are those of the text then."""
+    """Set parameters; query and key, if they are among them, are those of the text then."""
     old = current_value("text")
     st.session_state.update(values)
     if moments():
         note_replaced("text", old, by_second_field=by_second_field)
     if values.keys() & {"query", "key"}:
         note_focus_text()
-    if values.keys() & set(SENTENCE_PAIR):
-        st.session_state.pop(CHOSEN_PAIR, None)
 
 
 def note_replaced(key: str, old: Any, *, by_second_field: bool = False) -> None:

@@ -198,19 +198,6 @@ def use_sentence(text: str, place: int) -> None:
 # --- changes of the computation
 
 
-def make_changes(changes: Iterable[Change]) -> None:
-    """Make further changes, all switched on; those that are there already are only switched on."""
-    wanted = list(changes)
-    kept = [MadeChange(each, is_on or each in wanted) for each, is_on in current_setup().changes]
-    known = {each.change for each in kept}
-    _keep([*kept, *(MadeChange(each) for each in wanted if each not in known)])
-
-
-def replace_change(old: Change, new: Change) -> None:
-    """Make a change in the place of another, switched on."""
-    _keep(MadeChange(new) if each == old else MadeChange(each, is_on) for each, is_on in current_setup().changes)
-
-
 def switch_changes(on: Collection[Change]) -> None:
     """Switch these on, and all others of the visitor's changes off."""
     _keep(MadeChange(each, each in on) for each, _ in current_setup().changes)
@@ -224,11 +211,6 @@ def take_back(changes: Collection[Change]) -> None:
 def take_back_all() -> None:
     """Forget every change."""
     _keep(())
-
-
-def n_free_changes() -> int:
-    """Return how many further changes there is room for in a link."""
-    return MAX_CHANGES - len(current_setup().changes)
 
 
 def _keep(changes: Iterable[MadeChange]) -> None:

@@ -102,10 +102,10 @@ def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> 
     return str(st.selectbox(options=param.options, **_common(key, label, help_text), **options))
 
 
-def stage(key: str, label: str, order: Sequence[str]) -> str:
+def stage(key: str, label: str, stages: Sequence[str]) -> None:
     """Draw a slider through a parameter's words, in the order that makes sense now."""
     keep_value(key, "slider")
-    return str(st.select_slider(options=order, **_common(key, label)))
+    st.select_slider(options=stages, **_common(key, label))
 
 
 def number(key: str) -> int:

@@ -45,10 +45,10 @@ def script() -> None:
 
     @st.fragment
     def fragment() -> None:
-        widgets.whole("attention_other", high=5)
+        widgets.whole("norms_norm", high=5)
         st.session_state["in_fragment"] = current_setup()
 
-    open_page("attention")
+    open_page("norms")
     st.session_state["before_widgets"] = current_setup()
     widgets.text("text", height=110)
     widgets.choice("weights", on_change=read_in_callback)
@@ -101,25 +101,25 @@ def drawn_otherwise() -> None:
 
     from playground.web.choices import open_page, widgets
 
-    open_page.open_page("attention")
+    open_page.open_page("norms")
     widgets.choice("weights")
     if "chosen" in st.session_state:
         widgets.menu("positions", "positions")
-        widgets.whole("attention_other", high=3)
+        widgets.whole("norms_norm", high=3)
     else:
         widgets.choice("positions")
-        widgets.whole("attention_other", high=5)
+        widgets.whole("norms_norm", high=5)
     st.button("go", key="go", on_click=lambda: st.session_state.update(positions="rotary", chosen=1))
 
 
 def test_a_widget_that_is_drawn_as_another_kind_keeps_what_was_chosen() -> None:
     app = AppTest.from_function(drawn_otherwise)
-    app.query_params.update(weights="random", positions="alibi", attention_other="2")
+    app.query_params.update(weights="random", positions="alibi", norms_norm="2")
     assert app.run().session_state["positions"] == "alibi"
     press(app, "go")
     for _ in range(2):
         assert app.selectbox(key="positions").value == app.session_state["positions"] == "rotary"
-        assert app.slider(key="attention_other").value == 2
+        assert app.slider(key="norms_norm").value == 2
         app.run()
 
 
