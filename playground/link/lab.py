@@ -106,7 +106,8 @@ class Source:
         n = count_parameters(config).total
         if n > self.max_parameters:
             raise TooLargeError(
-                f"This model has {n:,} parameters; at most max_parameters={self.max_parameters:,} are built and run."
+                f"This model has {n:,} parameters: above max_parameters={self.max_parameters:,} it can be counted, "
+                "but not run."
             )
 
     def turn(self) -> AbstractContextManager[None]:
