@@ -1,7 +1,7 @@
 """One sentence in many variants, each scored by what leaves the encoder.
 
-Parts are switched off one at a time, and heads removed in order (Michel et al. 2019, sections 3.2 and 4.1); vectors are
-patched from another sentence: causal tracing (Meng et al. 2022, section 2.1) without noise.
+Parts are switched off one at a time (Michel et al. 2019, section 3.2); vectors are patched from another sentence
+(causal tracing without noise; Meng et al. 2022, section 2.1).
 
 Legend: N variants, L layers, H heads, T tokens, D = d_model, S other sentences.
 """
@@ -9,7 +9,6 @@ Legend: N variants, L layers, H heads, T tokens, D = d_model, S other sentences.
 from collections.abc import Callable, Sequence
 
 import numpy as np
-import torch
 
 from playground.analysis.comparison import compare_vectors
 from playground.analysis.sentences import pool, sentence_vector
@@ -17,7 +16,6 @@ from playground.analysis.streams import l2
 from playground.config import ModelConfig
 from playground.model import Encoder
 from playground.model.changes import SUBLAYERS, Change
-from playground.model.init import generator
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.forward_pass import Sources
@@ -26,11 +24,6 @@ from playground.text import Batch
 
 Score = Callable[[Array], Array]
 """Scores variants by the vectors that leave the encoder: (N, T, D) → (N, columns)."""
-
-Order = tuple[int, ...]
-"""Heads in the order of their removal: layer · n_heads + head."""
-
-MAX_SIZES = 36
 
 
 def measure_variants(
@@ -73,12 +66,6 @@ def score_change(untouched: Run, others: Array | None = None) -> Score:
         return np.column_stack([change.relative, cosines(after, compared)])
 
     return score
-
-
-def score_similarity(untouched: Run) -> Score:
-    """Score by the cosine of the sentence's vector and the untouched one: (N, 1)."""
-    before = sentence_vector(untouched)[None]
-    return lambda final: cosines(pool(final, untouched.padding), before)
 
 
 def score_nearness(untouched: Run, source: Run) -> Score:
@@ -140,24 +127,3 @@ def list_patches(n_layers: int, n_tokens: int, source: int) -> list[Change]:
     tokens = range(n_tokens)
     places = [Change("patch", None, None, ("embed", token, source)) for token in tokens]
     return places + [Change("patch", i, None, ("out", token, source)) for i in range(n_layers) for token in tokens]
-
-
-def order_by_effect(effects: Array) -> Order:
-    """Sort the heads of a map (L, H), the least effect first, NaN last."""
-    return tuple(np.argsort(effects.ravel(), kind="stable").tolist())
-
-
-def order_at_random(config: ModelConfig, seed: int) -> Order:
-    """Draw an order of all heads from a seed, the same everywhere."""
-    return tuple(torch.randperm(config.n_layers * config.n_heads, generator=generator(seed, "pruning")).tolist())
-
-
-def pruned_sizes(config: ModelConfig) -> range:
-    """Return how many heads a curve's points remove, from 0 up to all."""
-    n_heads = config.n_layers * config.n_heads
-    return range(0, n_heads + 1, -(-n_heads // MAX_SIZES))
-
-
-def remove_heads(order: Order, n: int, config: ModelConfig) -> list[Change]:
-    """Set the first n heads of an order to zero."""
-    return [Change("zero", *divmod(number, config.n_heads)) for number in sorted(order[:n])]

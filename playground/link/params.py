@@ -281,9 +281,7 @@ OWN: dict[str, Param] = {
         ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
     ),
     "attention_show": Choice("one head", ("one head", "average of heads")),
-    "attention_view": Choice(
-        "lines", ("lines", "ranking", "entropy", "rollout", "heads that link", "what heads are known for")
-    ),
+    "attention_view": Choice("lines", ("lines", "ranking", "entropy", "heads that link", "what heads are known for")),
     "attention_why": Choice("sources", ("sources", "what it moves")),
     "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_colours": Choice("square root", ("square root", "linear")),
@@ -295,10 +293,9 @@ OWN: dict[str, Param] = {
     "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
     "step_stage": Choice("embedding", STAGES),
     "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
-    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "heads taken out")),
+    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head")),
     "whatif_on": Choice("sentence vector", ("sentence vector", "right answers")),
     "whatif_other": Whole(2, 1, MAX_SENTENCES),
-    "whatif_pruned": Whole(20, 0, 96 * 96),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
     "gradient_first": Choice("no norm", ENCODERS),

@@ -41,9 +41,6 @@ from playground.views.change_names import count_changes, name_token, note_set_we
 from playground.views.what_if_parts import SweepKey, measure_all, show_parts, show_patches
 from playground.words import say
 
-MUCH, LITTLE = 2.0, 0.5
-"""How many times the median head's effect is called much, and from where down little."""
-
 OTHER_ROUNDING = 1.001
 """How much further a head has to move the sentence to count: one head measured twice differs by less."""
 
@@ -106,11 +103,9 @@ def show_what_if(scene: Scene[Followed], options: Options) -> Iterator[Item]:
 def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     followed, focus = scene.now, scene.focus
     case, numbers = find_verdict(followed)
-    if followed.run.interventions:
-        yield Paragraph(say("what_if", f"answer-{case}", **numbers), "answer")
-    else:
-        why = find_why_nothing(followed.lab)
-        yield Paragraph(say("what_if", f"answer-{why}", layer=focus.layer, head=focus.head), "answer")
+    if not followed.run.interventions:
+        case, numbers = find_why_nothing(followed.lab), numbers | {"layer": focus.layer, "head": focus.head}
+    yield Paragraph(say("what_if", f"answer-{case}", **numbers), "answer")
     is_moved = followed.run.interventions and case != "lost"
     moved = (Paragraph(say("what_if", "made", moved=numbers["moved"])),) if is_moved else ()
     yield Group("examples", (_offer_first_changes(followed.lab, focus), *moved))
@@ -148,9 +143,9 @@ def _offer_first_changes(lab: Lab, focus: Focus) -> Group:
 
 
 def find_verdict(followed: Followed) -> tuple[str, dict[str, Any]]:
-    """How far the changes moved the sentence (the mean of its tokens' vectors), and whether that is much.
+    """Return how far the changes moved the sentence's vector, `compared` with single heads if these are known.
 
-    `compared` with single heads if these are known, else `moved`; `lost` if a vector is 0 or not finite.
+    Else `moved`; `lost` if a vector is 0 or not finite.
     """
     moved = float(sentence_change(followed.untouched, followed.run).relative)
     numbers: dict[str, Any] = {"moved": moved, "changes": count_changes(followed.run)}
@@ -159,13 +154,12 @@ def find_verdict(followed: Followed) -> tuple[str, dict[str, Any]]:
     if not followed.run.interventions or not np.isfinite(followed.heads).all():
         return "moved", numbers
     heads, median = followed.heads, float(np.median(followed.heads))
-    size = "much" if moved >= MUCH * median else "little" if moved < LITTLE * median else "alike"
     further = int((heads > moved * OTHER_ROUNDING).sum())
-    return "compared", numbers | {"size": size, "median": median, "heads": heads.size, "further": further}
+    return "compared", numbers | {"median": median, "heads": heads.size, "further": further}
 
 
 def show_most_changed(scene: Scene[Followed]) -> Iterator[Item]:
-    """The head whose attention has changed most, among all heads; if none has changed, how far each token moved."""
+    """Yield the head whose attention changed most, among all; without one, how far each token moved."""
     shares = scene.now.moved_weight
     place = find_most_changed(shares)
     if place is None:
@@ -231,11 +225,11 @@ def show_chosen_head(scene: Scene[Followed]) -> Iterator[Item]:
         yield Paragraph(say("what_if", "same", layer=layer, head=head))
         yield _map_as_it_is(followed.run, focus)
         return
-    captions = {when: say("what_if", f"head-{when}", layer=layer, head=head) for when in ("before", "after")}
-    captions["after"] += note_set_weights(followed.run, layer, head)
-    maps = {"before": before, "after": after}
+    told = {when: say("what_if", f"head-{when}", layer=layer, head=head) for when in ("before", "after")}
+    told["after"] += note_set_weights(followed.run, layer, head)
+    maps = zip(told.items(), (before, after), strict=True)
     yield Columns(
-        tuple((_map_of_head(f"whatif_{when}", followed.run, focus, maps[when], captions[when]),) for when in maps)
+        tuple((_map_of_head(f"whatif_{when}", followed.run, focus, each, text),) for (when, text), each in maps)
     )
     yield _map_of_difference("whatif_difference", scene, layer, head)
 

@@ -1,24 +1,22 @@
-"""Which parts matter, how many heads can go, and where the difference of two sentences sits.
+"""Which parts matter, and where the difference of two sentences sits.
 
 Legend: L layers; H heads; T tokens; N variants. NaN is what is not measured yet.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from playground.analysis import sentences, sweeps
-from playground.analysis.sweeps import Order, Score, list_pairs, pruned_sizes, remove_heads
+from playground.analysis.sweeps import Score, list_pairs
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     Button,
     Columns,
     Control,
-    Curves,
     Heatmap,
     Item,
     Options,
@@ -26,10 +24,9 @@ from playground.charts.chart import (
     Widget,
     token_axis,
 )
-from playground.charts.figure import Array, Curve, Frame, Mark
+from playground.charts.figure import Array, Frame
 from playground.charts.head_map import CLICK_CELL, LEAST_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, shortened
-from playground.config import ModelConfig
 from playground.language.answers import score_word
 from playground.language.text import IDS, MASK_ID
 from playground.link.kinds import Changes
@@ -41,9 +38,6 @@ from playground.runs.variant_runs import Variant
 from playground.text import Batch
 from playground.views.change_names import offer_changes
 from playground.words import say
-
-RANDOM_SEEDS = (0, 1, 2)
-"""Of the random orders in which heads are taken out."""
 
 LEAST_NEARER = 0.005
 """The smallest share that a whole percentage does not round to 0."""
@@ -59,8 +53,6 @@ class SweepKey(NamedTuple):
     head: int = 0
     source: int = 0
     """The sentence that patches are taken from."""
-    order: Order = ()
-    """In which heads are taken out, beside random ones."""
     on_word: bool = False
     """Whether the hidden word's probability is measured, and not how far the sentence's vector moves."""
 
@@ -69,20 +61,18 @@ Numbers = Callable[[Lab, SweepKey], Array]
 """What is measured of a sweep by now, a number a variant."""
 
 
-def list_variants(key: SweepKey, run: Run) -> Sequence[Variant]:
-    """Return what each row of a sweep changes; of heads taken out: the sizes of its order, then of random ones."""
-    config = run.config
+def list_variants(key: SweepKey, run: Run) -> list[Variant]:
+    """Return what each row of a sweep changes."""
     match key.kind:
         case "heads":
-            return [[part] for part in sweeps.list_heads(config)]
+            changes = sweeps.list_heads(run.config)
         case "sublayers":
-            return [[part] for part in sweeps.list_sublayers(config)]
+            changes = sweeps.list_sublayers(run.config)
         case "pairs of one head":
-            return [[part] for part in sweeps.list_cuts(run, key.layer, key.head)]
-        case "patches":
-            return [[place] for place in sweeps.list_patches(config.n_layers, run.n_real, key.source)]
-    orders = [key.order, *(sweeps.order_at_random(config, seed) for seed in RANDOM_SEEDS)]
-    return [remove_heads(each, n, config) for each in orders for n in pruned_sizes(config)]
+            changes = sweeps.list_cuts(run, key.layer, key.head)
+        case _:
+            changes = sweeps.list_patches(run.config.n_layers, run.n_real, key.source)
+    return [[each] for each in changes]
 
 
 def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> Array:
@@ -92,8 +82,6 @@ def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> 
     if key.kind == "patches":
         source = lab.run_of(key.source)
         score, sources = sweeps.score_nearness(run, source), {key.source: source.arrays}
-    elif key.kind == "heads taken out":
-        score = sweeps.score_similarity(run)
     elif key.on_word and hidden is not None:
         score = lambda final: _score_hidden(lab, hidden, final)[:, None]  # noqa: E731
     options = {"sentence": lab.sentence, "seed": lab["seed"], "causal": lab["causal"], "sources": sources}
@@ -130,27 +118,13 @@ def _score_hidden(lab: Lab, hidden: tuple[int, str], final: Array) -> Array:
 # --- which parts matter
 
 
-@dataclass(frozen=True, eq=False)
-class Parts:
-    """The effects of some parts of an untouched run."""
-
-    run: Run
-    effects: Array
-    """(parts,): how far the sentence's vector moves without each; or what is added to the word's probability."""
-    word: str = ""
-    """The hidden word, if effects are on it."""
-    before: float = 0.0
-    """Its probability with every part."""
-
-
-def find_largest(parts: Parts) -> tuple[int, dict[str, float]] | None:
-    """The part that matters most among those that are measured, its effect, and the median size; None without any."""
-    sizes = np.abs(parts.effects)
+def find_largest(effects: Array) -> tuple[int, float, float] | None:
+    """Return the part with the largest effect, the effect, and the median size; None if nothing is measured."""
+    sizes = np.abs(effects)
     if not np.isfinite(sizes).any():
         return None
     largest = int(np.nanargmax(sizes))
-    effect = float(parts.effects[largest])
-    return largest, {"effect": effect, "after": parts.before + effect, "median": float(np.nanmedian(sizes))}
+    return largest, float(effects[largest]), float(np.nanmedian(sizes))
 
 
 def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> Iterator[Item]:
@@ -162,66 +136,54 @@ def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> It
     if kind == "pairs of one head" and not list_pairs(run, focus.layer):
         yield Paragraph(say("what_if", "needs-pairs"), "info")
         return
-    if kind == "heads taken out":
-        yield from _show_pruning(lab, numbers, options)
-        return
     hidden = _find_hidden_word(untouched) if options["whatif_on"] == "right answers" else None
     if hidden is None and options["whatif_on"] == "right answers":
         yield Paragraph(say("what_if", "needs-word"), "info")
     place = (focus.layer, focus.head) if kind == "pairs of one head" else (0, 0)
     key = SweepKey(kind, *place, on_word=hidden is not None)
     yield Widget("measure", {"name": "whatif_effects", "lab": untouched, "sweep": key})
-    parts = Parts(run, numbers(untouched, key))
+    effects, case, before, told = numbers(untouched, key), "vector", 0.0, dict[str, Any]()
+    look: dict[str, Any] = {"bar": "change", "more": "a larger effect"}
     if hidden is not None:
         before = float(_score_hidden(untouched, hidden, run.arrays["final"][None])[0])
-        parts = Parts(run, parts.effects - np.float32(before), hidden[1], before)
-    names, chart, offers = KINDS_OF_PARTS[kind](parts, focus)
-    found = find_largest(parts)
-    if found is None:
+        effects, case, told = effects - np.float32(before), "word", {"word": hidden[1], "before": before}
+        look |= {"number": "+.4g", "colours": colour_scales.around_zero}
+    look["reading"] = lambda _: say("what_if", f"measured-{case}", **told)
+    names, chart, offers = KINDS_OF_PARTS[kind](run, effects, focus, look)
+    if (found := find_largest(effects)) is None:
         yield Paragraph(say("what_if", "largest-none"), "answer")
     else:
-        case, told = "word" if parts.word else "vector", {"part": names(found[0]), "word": parts.word, **found[1]}
-        yield Paragraph(say("what_if", f"largest-{case}", before=parts.before, **told), "answer")
+        part, effect, median = found
+        told |= {"part": names(part), "effect": effect, "median": median, "after": before + effect}
+        yield Paragraph(say("what_if", f"largest-{case}", **told), "answer")
     yield chart
     yield offer_changes(lab, "whatif_switch", offers)
-
-
-def _measured(parts: Parts) -> dict[str, Any]:
-    if not parts.word:
-        return {"reading": lambda _: say("what_if", "measured-vector"), "bar": "change", "more": "a larger effect"}
-    return {
-        "reading": lambda _: say("what_if", "measured-word", word=parts.word, before=parts.before),
-        "bar": "change",
-        "more": "a larger effect",
-        "number": "+.4g",
-        "colours": colour_scales.around_zero,
-    }
 
 
 Shown = tuple[Callable[[int], str], Heatmap[Any], Mapping[str, Sequence[Change]]]
 """What each part is called, the map of effects, and offers to make the focus's part a change."""
 
 
-def _show_heads(parts: Parts, focus: Focus) -> Shown:
-    n_heads = parts.run.config.n_heads
+def _show_heads(run: Run, effects: Array, focus: Focus, look: dict[str, Any]) -> Shown:
+    n_heads = run.config.n_heads
     chart = number_by_head(
         key="head_effects",
-        values=lambda _: parts.effects.reshape(-1, n_heads),
+        values=lambda _: effects.reshape(-1, n_heads),
         caption=say("what_if", "part-heads.caption"),
         alt=say("what_if", "part-heads.alt"),
-        **_measured(parts),
+        **look,
     )
     label = say("what_if", "offer-head", layer=focus.layer, head=focus.head)
     offers = {label: [Change("zero", focus.layer, focus.head)]}
     return lambda i: "Layer {}, head {}".format(*divmod(i, n_heads)), chart, offers
 
 
-def _show_sublayers(parts: Parts, focus: Focus) -> Shown:
-    n_layers = parts.run.config.n_layers
+def _show_sublayers(run: Run, effects: Array, focus: Focus, look: dict[str, Any]) -> Shown:
+    n_layers = run.config.n_layers
     names = [f"Layer {layer}, {name}" for layer in range(n_layers) for name in SUBLAYERS.values()]
     chart = Heatmap[Any](
         key="sublayer_effects",
-        values=lambda _: parts.effects.reshape(n_layers, -1),
+        values=lambda _: effects.reshape(n_layers, -1),
         rows=Axis("layer", place="layer"),
         columns=Axis("sublayer", lambda _: list(SUBLAYERS.values()), options={"tickangle": 0}),
         magnitude=1.0,
@@ -231,7 +193,7 @@ def _show_sublayers(parts: Parts, focus: Focus) -> Shown:
         alt=say("what_if", "part-sublayers.alt"),
         click=say("what_if", "part-sublayers.click"),
         height=110 + 34 * n_layers,
-        **_measured(parts),
+        **look,
     )
     offers = {
         say("what_if", "offer-sublayer", name=name, layer=focus.layer): [Change("off", focus.layer, None, (sublayer,))]
@@ -240,10 +202,10 @@ def _show_sublayers(parts: Parts, focus: Focus) -> Shown:
     return names.__getitem__, chart, offers
 
 
-def _show_pairs(parts: Parts, focus: Focus) -> Shown:
-    run, pairs = parts.run, list_pairs(parts.run, focus.layer)
+def _show_pairs(run: Run, effects: Array, focus: Focus, look: dict[str, Any]) -> Shown:
+    pairs = list_pairs(run, focus.layer)
     cells = np.full((len(run.tokens), len(run.tokens)), np.nan, np.float32)
-    cells[tuple(np.transpose(pairs))] = parts.effects
+    cells[tuple(np.transpose(pairs))] = effects
 
     def name(query: int, key: int) -> str:
         return f"{quote_place(run.tokens, query)} → {quote_place(run.tokens, key)}"
@@ -259,91 +221,34 @@ def _show_pairs(parts: Parts, focus: Focus) -> Shown:
         magnitude=None if np.nanmax(np.abs(cells), initial=0) > 1e-6 else 1.0,
         hover="%{y} does not attend to %{x}",
         click=CLICK_CELL,
-        **{"colours": colour_scales.from_zero} | _measured(parts),
+        **{"colours": colour_scales.from_zero} | look,
     )
     label = say("what_if", "offer-pair", pair=name(focus.query, focus.key))
     cut = Change("weight", focus.layer, focus.head, (focus.query, focus.key, 0.0))
     return lambda i: name(*pairs[i]), chart, {label: [cut]}
 
 
-KINDS_OF_PARTS: Mapping[str, Callable[[Parts, Focus], Shown]] = {
+KINDS_OF_PARTS: Mapping[str, Callable[[Run, Array, Focus, dict[str, Any]], Shown]] = {
     "heads": _show_heads,
     "sublayers": _show_sublayers,
     "pairs of one head": _show_pairs,
 }
-"""By the value of `whatif_parts`; `heads taken out` is `_show_pruning`."""
-
-
-# --- heads taken out
-
-
-def _show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item]:
-    """What is left without `whatif_pruned` heads, the least effect first: a number, curves, and a button."""
-    untouched, config = lab.without_changes, lab.config
-    sizes = pruned_sizes(config)
-    yield Control("whatif_pruned", say("what_if", "pruned"), high=sizes[-1])
-    yield Widget("measure", {"name": "whatif_effects", "lab": untouched, "sweep": SweepKey("heads")})
-    alone = numbers(untouched, SweepKey("heads"))
-    if not np.isfinite(alone).all():  # the order follows from all of them
-        return
-    key = SweepKey("heads taken out", order=sweeps.order_by_effect(alone))
-    yield Widget("measure", {"name": "whatif_pruning", "lab": untouched, "sweep": key})
-    left = numbers(untouched, key).reshape(-1, len(sizes))
-    place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
-    n = sizes[place]
-    if np.isfinite(left[:, place]).all():
-        told = {"n": n, "heads": len(alone), "left": float(left[0, place]), "random": float(left[1:, place].mean())}
-        yield Paragraph(say("what_if", "left", **told), "answer")
-    else:
-        yield Paragraph(say("what_if", "largest-none"), "answer")
-    names = ["least effect first", *(f"random order {number}" for number in range(len(left) - 1))]
-    yield Curves[Any](
-        key="pruning_curves",
-        alt=say("what_if", "curves.alt"),
-        caption=say("what_if", "curves.caption"),
-        curves=lambda _: draw_curves(np.array(sizes), left),
-        x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
-        y=[lambda _: {"title": "cosine"}],
-        marks=[Mark(n, dash="solid", colour=palette.FOCUS)],
-        height=340,
-        table=lambda _: pd.DataFrame(left.T, pd.Index(sizes, name="heads taken out"), names),
-    )
-    yield offer_changes(lab, "whatif_take_out", {say("what_if", "offer-heads", n=n): take_out(key.order, n, config)})
-
-
-def draw_curves(sizes: Array, left: Array) -> list[Curve]:
-    """Random orders as a band with their mean, where all of them are measured, and the line of the order, first."""
-    random = left[1:]
-    known = np.isfinite(random).all(axis=0)
-    low, mean, high = (bound(random[:, known], axis=0) for bound in (np.min, np.mean, np.max))
-    return [
-        Curve("random order", sizes[known], mean, palette.RESIDUAL, low, high, marker=0),
-        Curve("least effect first", sizes, left[0], palette.ATTENTION, marker=0),
-    ]
-
-
-def take_out(order: Order, n: int, config: ModelConfig) -> list[Change]:
-    """The changes that take n heads out, as few as there can be: one for a layer of which every head is out."""
-    merged: list[Change] = []
-    for layer in range(config.n_layers):
-        out = [each for each in remove_heads(order, n, config) if each.layer == layer]
-        merged += [Change("zero", layer)] if len(out) == config.n_heads > 1 else out
-    return merged
+"""By the value of `whatif_parts`."""
 
 
 # --- where the difference sits
 
 
-def find_nearest(shares: Array, columns: Sequence[int]) -> tuple[int, int, float] | None:
-    """The depth and token, of some tokens, of the largest share (L + 1, T); None if none is above `LEAST_NEARER`."""
-    chosen = np.full(shares.shape, -np.inf)
-    chosen[:, list(columns)] = np.nan_to_num(shares[:, list(columns)], nan=-np.inf)
-    depth, token = divmod(int(chosen.argmax()), shares.shape[1])
-    return (depth, token, float(chosen[depth, token])) if chosen[depth, token] >= LEAST_NEARER else None
+def find_nearest(shares: Array) -> tuple[int, int, float] | None:
+    """Return depth and token of the largest share (L + 1, T), and the share; None below `LEAST_NEARER`."""
+    known = np.nan_to_num(shares, nan=-np.inf)
+    depth, token = divmod(int(known.argmax()), shares.shape[1])
+    share = float(known[depth, token])
+    return (depth, token, share) if share >= LEAST_NEARER else None
 
 
 def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> Iterator[Item]:
-    """The other sentence, the map of places, the largest of them in words, and buttons that patch the chosen one."""
+    """The other sentence, the map of places, the largest of them in words, and a button that patches the chosen one."""
     untouched, n, sentence = lab.without_changes, len(lab.text.sentences), lab.sentence
     partners = sentences.find_partners(lab.batch, sentence)
     if not partners:
@@ -354,29 +259,23 @@ def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> 
     other = source + 1
     if len(partners) > 1:
         yield Control("whatif_other", say("what_if", "other"), high=n)
-    yield Paragraph(
-        say("what_if", "other.shown", other=other, text=escape_markdown(lab.text.sentences[source])), "caption"
-    )
+    text = escape_markdown(lab.text.sentences[source])
+    yield Paragraph(say("what_if", "other.shown", other=other, text=text), "caption")
     key = SweepKey("patches", source=source)
     yield Widget("measure", {"name": "whatif_patches", "lab": untouched, "sweep": key})
-    tokens, changed = untouched.run.real_tokens, sentences.changed_tokens(lab.batch, sentence, source)
+    tokens = untouched.run.real_tokens
     shares = numbers(untouched, key).reshape(-1, len(tokens))
-    for name, columns in {"nearest": range(len(tokens)), "shared": sorted({*range(len(tokens))} - {*changed})}.items():
-        if found := find_nearest(shares, columns):
-            told = {"token": quote_place(tokens, found[1]), "depth": found[0], "share": found[2], "other": other}
-            yield Paragraph(say("what_if", f"patch-{name}", **told), "answer" if name == "nearest" else "text")
-        elif name == "nearest":
-            yield Paragraph(say("what_if", "patch-none", other=other), "answer")
+    if (found := find_nearest(shares)) is None:
+        yield Paragraph(say("what_if", "patch-none", other=other), "answer")
+    else:
+        depth, at, share = found
+        told = {"token": quote_place(tokens, at), "depth": depth, "share": share, "other": other}
+        yield Paragraph(say("what_if", "patch-nearest", **told), "answer")
+    changed = sentences.changed_tokens(lab.batch, sentence, source)
     yield map_patches(shares, tokens, lab.batch.tokens[source], changed, other)
-    token = quote_place(tokens, focus.query)
-    offers = {
-        say("what_if", "offer-patch", token=token, layer=focus.layer): ("out", focus.layer),
-        say("what_if", "offer-embedding", token=token): ("embed", None),
-    }
-    patches = {
-        label: [Change("patch", layer, None, (point, focus.query, source))] for label, (point, layer) in offers.items()
-    }
-    yield offer_changes(lab, "whatif_patch", patches)
+    label = say("what_if", "offer-patch", token=quote_place(tokens, focus.query), layer=focus.layer)
+    patch = Change("patch", focus.layer, None, ("out", focus.query, source))
+    yield offer_changes(lab, "whatif_patch", {label: [patch]})
     yield _offer_copy(lab, focus)
 
 
@@ -415,17 +314,15 @@ def _offer_copy(lab: Lab, focus: Focus) -> Button:
     """A button for a copy of the sentence with the focused word changed, which is then looked at."""
     n, key = len(lab.text.sentences), lab.text_key
 
-    def encode(sentences: Sequence[str]) -> Batch:
-        """Sentences as the tokenizer cuts them: a vocabulary of the text's own words is made of theirs."""
+    def encode(sentences: Sequence[str]) -> Batch:  # a vocabulary of the text's own words is made of theirs
         tokenizer = lab.source.tokenizer(replace(key, sentences=tuple(sentences)))
         return tokenizer.encode_batch(list(sentences), key.max_tokens)
 
     copied = sentences.corrupt_word(encode, lab.batch, lab.sentence, focus.query)
     text = None if copied is None else sentences.append_sentences(lab["text"], n, [copied[0]])
     if copied is None or text is None:
-        return Button(
-            "whatif_corrupt", say("what_if", "copy.none"), {}, say("what_if", "copy.missing"), is_disabled=True
-        )
+        label, why = say("what_if", "copy.none"), say("what_if", "copy.missing")
+        return Button("whatif_corrupt", label, {}, why, is_disabled=True)
     old, new = (escape_markdown(shortened(word)) for word in copied[2:])
     # A change that names a token by its position would mean another one in another sentence.
     kept = Changes(tuple(each._replace(is_on=each.is_on and each.change.names_no_token) for each in lab.changes))

@@ -2,7 +2,6 @@
 
 import numpy as np
 import pytest
-import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis import sweeps
@@ -81,44 +80,3 @@ def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
     assert np.isnan(nearer).all()
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
         measure_variants(other, score, ENCODER, BATCH, runs[0])
-
-
-def without_columns(numbers: list[int]) -> Encoder:
-    """The encoder whose W_O reads nothing of these heads."""
-    encoder = scramble(Encoder(CONFIG, seed=5))
-    with torch.no_grad():
-        for number in numbers:
-            layer, head = divmod(number, 4)
-            encoder.get_parameter(f"layers.{layer}.attn.o.weight")[:, 4 * head : 4 * head + 4] = 0
-    return encoder
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_what_is_left_is_that_of_weights_without_these_heads(causal: bool) -> None:
-    order, untouched = sweeps.order_at_random(CONFIG, 1), run(ENCODER, BATCH, causal=causal)
-    removals = [sweeps.remove_heads(order, n, CONFIG) for n in sweeps.pruned_sizes(CONFIG)]
-    score = sweeps.score_similarity(untouched)
-    left = measure_variants(removals, score, ENCODER, BATCH, untouched, causal=causal)
-    before = untouched.arrays["final"][:5].mean(0)
-    for n in range(13):
-        pruned = run(without_columns(list(order[:n])), BATCH, causal=causal)
-        assert left[n, 0] == pytest.approx(cosine(before, pruned.arrays["final"][:5].mean(0)), abs=1e-5)
-    assert left[0] == 1
-
-
-def test_orders_hold_every_head_once() -> None:
-    effects = np.array([[0.2, 0.1, np.nan, 0.1]] * 3, np.float32)
-    assert sweeps.order_by_effect(effects) == (1, 3, 5, 7, 9, 11, 0, 4, 8, 2, 6, 10)
-    drawn = sweeps.order_at_random(CONFIG, 0)
-    assert sorted(drawn) == list(range(12))
-    assert drawn != sweeps.order_at_random(CONFIG, 1)
-    assert drawn == sweeps.order_at_random(CONFIG, 0)
-    assert sweeps.remove_heads((7, 0, 11), 2, CONFIG) == [Change("zero", 0, 0), Change("zero", 1, 3)]
-
-
-@pytest.mark.parametrize(
-    ("n_layers", "n_heads", "n_sizes", "last"), [(1, 1, 2, 1), (6, 12, 37, 72), (12, 12, 37, 144), (5, 15, 26, 75)]
-)
-def test_a_curve_has_few_points(n_layers: int, n_heads: int, n_sizes: int, last: int) -> None:
-    sizes = sweeps.pruned_sizes(ModelConfig(vocab_size=0, d_model=720, n_heads=n_heads, n_layers=n_layers))
-    assert (len(sizes), sizes[0], sizes[-1]) == (n_sizes, 0, last)

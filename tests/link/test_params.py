@@ -44,7 +44,7 @@ ON = "bias first_norm embedding_norm residual training_causal training_layer_nor
 NUMBERS = """sentence=1 vocab_size=2000 table_rows=0 dropout=0.1 d_model=384 n_heads=12 n_layers=6 d_ff=1536 max_len=512
 norm_eps=1e-12 n_segments=2 n_kv_heads=0 d_head=0 position_offset=0 rotary_base=10000 local_rotary_base=0
 relative_buckets=32 relative_distance=128 window=0 global_every=0 d_embedding=0 seed=0 mask=-1 layer=3 head=1 query=10
-key=2 tour=0 norms_norm=0 positions_first=2 positions_second=8 whatif_other=2 whatif_pruned=20 gradient_layers=12
+key=2 tour=0 norms_norm=0 positions_first=2 positions_second=8 whatif_other=2 gradient_layers=12
 exercises_variant=0 lab_seed=0 encdec_example_layer=1 encdec_example_head=3
 encdec_example_position=0 encdec_layer=0 encdec_head=0 encdec_position=0 training_length=12 training_n_symbols=10
 training_n_train=4096 training_steps=600 training_batch_size=64 training_lr=0.002 training_warmup=100

@@ -93,10 +93,12 @@ def draw_page(
     shown: Sequence[str] = PLACES,
     live: Live = _NOTHING_LIVE,
     changed: bool = True,
+    pins: bool = True,
 ) -> None:
     """Draw a whole page of a run: heading, pin line, the run with the visitor's changes or without, view, `sources`."""
     panels.draw_heading(question)
-    panels.draw_pin_line()
+    if pins:
+        panels.draw_pin_line()
     panels.draw_run_line(changed=changed)
     page_end.fragment(draw_view)(page, show, scene, shown, live)
     panels.code_behind(page, *sources)

@@ -4,8 +4,7 @@ A sentence is run in hundreds of variants, part by part; what is measured is kep
 """
 
 import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -14,13 +13,15 @@ import numpy as np
 import streamlit as st
 
 from playground.accounting.readable import duration
+from playground.analysis.sweeps import measure_variants, score_change, score_nearness
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
-from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change
+from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change, Kind
+from playground.model.interventions import InterventionTrace
 from playground.runs.arrays import Array
 from playground.runs.variant_runs import rows_at_once
 from playground.views.change_names import name_changes, offer_changes
@@ -28,8 +29,7 @@ from playground.views.what_if import Followed, show_what_if, what_if_scene
 from playground.views.what_if_parts import SweepKey, list_variants, measure_rows
 from playground.web.components.without_picture import ask_again
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import Live, draw_view, render
+from playground.web.shared.renderer import Live, draw_page, render
 from playground.words import say
 
 Rows = tuple[int, ...]
@@ -47,15 +47,12 @@ SLICE = 0.4
 MAX_PASSES = 4_096
 """Of all variants of one measurement, each counted from its first changed layer."""
 
-_ASKED = "_what_if_asked"
-"""Session key of the last presses: from a measurement's name to its numbers, and whether it is to run."""
 
-
-@fragment
-def explore_changes() -> None:
-    """The focus, and the chosen view of the page."""
+def draw_changes() -> None:
+    """Draw the page."""
     live = Live(widgets={"measure": _draw_measurement, "change_maker": _draw_change_maker})
-    draw_view("what-if", show_what_if, _grow_scene, live=live)
+    sources = (Kind, InterventionTrace, measure_variants, score_change, score_nearness)
+    draw_page("what-if", "What if a part worked otherwise?", show_what_if, _grow_scene, *sources, live=live, pins=False)
 
 
 def _grow_scene(view: LinkedView) -> Scene[Followed]:
@@ -63,18 +60,15 @@ def _grow_scene(view: LinkedView) -> Scene[Followed]:
     return Scene(Followed(scene.now.lab, lambda lab, sweep: _sweep_numbers(lab, sweep).numbers), scene.focus)
 
 
-@dataclass(eq=False)
 class Growing:
     """Numbers, (rows,), NaN if not measured yet; they lie in a cache, and sessions fill them together."""
 
-    numbers: Array
-    parts: Sequence[Rows]
-    """The rows that are measured together, in the order of their measurement; together every row once."""
-    n_done: int = 0
-    """Parts that are measured."""
-    seconds: float = 0.0
-    """What they took, waiting for a turn included."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
+    def __init__(self, parts: Iterable[Rows]) -> None:
+        """Measure `parts` one after the other, together every row once."""
+        self.parts = tuple(parts)
+        self.numbers = np.full(sum(map(len, self.parts)), np.nan, np.float32)
+        self.n_done, self.seconds = 0, 0.0  # parts, and what they took, waiting for a turn included
+        self.lock = threading.Lock()
 
     @property
     def is_complete(self) -> bool:
@@ -96,7 +90,7 @@ class Growing:
     def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
         """Measure the next part, and further ones until so many seconds have passed; nothing if somebody else does.
 
-        `measure` computes some rows, (rows,). If it fails, what was measured before stays.
+        If `measure` fails, what was measured before stays.
         """
         if not self.lock.acquire(blocking=False):
             return
@@ -113,11 +107,6 @@ class Growing:
             self.lock.release()
 
 
-def empty_numbers(parts: Sequence[Rows]) -> Growing:
-    """Return numbers of which nothing is measured."""
-    return Growing(np.full(sum(map(len, parts)), np.nan, np.float32), tuple(parts))
-
-
 def cut(rows: Sequence[int], most: int) -> list[Rows]:
     """Return rows in their order, at most so many together, and at most `MOST_TOGETHER`."""
     most = min(most, MOST_TOGETHER)
@@ -132,37 +121,26 @@ def _sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
     if sum(n_layers - max(0, start) for start in starts) > MAX_PASSES * n_layers:
         raise TooLargeError(say("what_if", "too-many", runs=len(starts)))
     together = ([row for row, start in enumerate(starts) if start == layer] for layer in sorted(set(starts)))
-    return empty_numbers([part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens)))])
+    return Growing(part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens))))
 
 
 def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
-    """Measure for a moment, and draw how far it is, and what starts or stops it; the page asks again until all is done.
+    """Measure for a moment, and draw how far it is; the page asks again until all is done.
 
-    Keys begin with `name`. If the settings change, the numbers do, and the old measurement rests.
+    What takes longer than `BY_ITSELF` waits for the switch, whose key begins with `name`.
     """
     with panels.explain_errors():
         growing = _sweep_numbers(lab, sweep)
         was_complete, compute = growing.is_complete, partial(measure_rows, lab, sweep)
         if growing.n_done == 0:
             growing.advance(compute, 0)  # which says how long the others will take
-        asked, is_wanted = st.session_state.get(_ASKED, {}).get(name, (None, False))
-        is_unknown = growing.n_done == 0  # somebody else measures the first part just now
-        goes_on = is_wanted if asked is growing else is_unknown or growing.seconds_left <= BY_ITSELF
+        is_short = growing.n_done == 0 or growing.seconds_left <= BY_ITSELF  # 0: somebody else measures the first part
+        goes_on = is_short or st.session_state.get(f"{name}_measure", False)
         if goes_on:
             growing.advance(compute, SLICE)
-    stops = asked is growing and is_wanted and not growing.is_complete
     with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
         st.progress(growing.n_measured / max(1, len(growing.numbers)), _describe(growing))
-        # A grey button is hidden by the style sheet.
-        st.button(
-            say("what_if", "measuring.stop") if stops else say("what_if", "measuring"),
-            key=f"{name}_{'stop' if stops else 'measure'}",
-            icon=":material/stop:" if stops else ":material/play_arrow:",
-            on_click=_ask,
-            args=[name, growing, not stops],
-            disabled=not stops and (goes_on or growing.is_complete),
-            width=120,
-        )
+        st.toggle(say("what_if", "measuring"), key=f"{name}_measure", disabled=is_short)
         if goes_on and not was_complete:  # after the last part, what stands above it is drawn with it
             ask_again(f"{name}_again")
 
@@ -174,16 +152,10 @@ def _describe(growing: Growing) -> str:
     return say("what_if", "tried.left", n=n, done=done, time=duration(growing.seconds_left))
 
 
-def _ask(name: str, growing: Growing, is_wanted: bool) -> None:
-    st.session_state[_ASKED] = {**st.session_state.get(_ASKED, {}), name: (growing, is_wanted)}
-
-
 # --- every kind of change
 
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
-
-MAX_SEED = 9_999
 
 TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
 """What can be changed, by what the menu calls it."""
@@ -197,14 +169,7 @@ def _draw_change_maker(lab: Lab, focus: Focus) -> None:
 
 
 def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
-    """Draw the choices; returns the change that they describe, at the focus; a token is hidden by one in each layer.
-
-    Args:
-        focus: the layer, the head, and the two tokens that it is about.
-        config: of the model.
-        n_sentences: of the text.
-        sentence: the one that is changed, from 0.
-    """
+    """Draw the choices; return the change that they describe, at the focus; a token is hidden by one in each layer."""
     title = st.selectbox(say("what_if", "kind"), TITLES, key="compose_kind")
     values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
     with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
@@ -227,16 +192,13 @@ def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentenc
 def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConfig, sentences: tuple[int, int]) -> None:
     """Draw what a kind's menu asks for, and keep what is chosen in `values`, by the names of a change's arguments."""
     match choice:
-        case "head":
-            values["head"] = None if _pick("Where", (CHOSEN_HEAD, EVERY_HEAD), "head") == EVERY_HEAD else focus.head
-        case "own head":
-            if values["point"] in HEAD_POINTS:
-                _choose("head", values, focus, config, sentences)
+        case "head" | "own head":
+            if choice == "head" or values["point"] in HEAD_POINTS:
+                is_every = _pick("Where", (CHOSEN_HEAD, EVERY_HEAD), "head") == EVERY_HEAD
+                values["head"] = None if is_every else focus.head
         case "layers":
             if _pick("In which layers", (EVERY_LAYER, CHOSEN_LAYER), "layers") == EVERY_LAYER:
                 values["layers"] = range(config.n_layers)
-            elif _pick("Where", (EVERY_HEAD, CHOSEN_HEAD), "hidden") == CHOSEN_HEAD:
-                values["head"] = focus.head
         case "sublayer":
             names = {name: sublayer for sublayer, name in SUBLAYERS.items()}
             values["sublayer"] = names[_pick("Which sublayer", tuple(names), "sublayer")]
@@ -251,7 +213,7 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
             key = f"compose_source_{config.n_heads}_{focus.head}"
             values["source"] = st.selectbox("The head to copy", others, key=key, width=140)
         case "seed":
-            seed = st.number_input("Seed of the order", 0, MAX_SEED, 1, key="compose_seed", width=160)
+            seed = st.number_input("Seed of the order", 0, 9_999, 1, key="compose_seed", width=160)
             values |= {"seed": int(seed), "layers": [None]}
         case "sentence":
             n, sentence = sentences

@@ -16,11 +16,7 @@ answer-moved = Your { $changes ->
 answer-compared = Your { $changes ->
     [one] change moves
    *[other] { $changes } changes move
-} the sentence vector (mean over tokens) by **{ SHARE($moved) }** of its length. { $size ->
-    [much] That is much
-    [little] That is little
-   *[alike] That is about what one head does
-}: the median of the { $heads } heads, each switched off alone, is **{ SHARE($median) }**. Heads that move it further: { $further }.
+} the sentence vector (mean over tokens) by **{ SHARE($moved) }** of its length; the median of the { $heads } heads, each switched off alone, is **{ SHARE($median) }**. Heads that move it further: { $further }.
 made = The sentence vector moves by **{ SHARE($moved) }** of its length.
 
 more = More kinds of change
@@ -63,7 +59,6 @@ too-many = These are { $runs } runs of the sentence, too many. Try a shorter sen
 tried = { $done } of { $n } runs done.
     .left = { $done } of { $n } runs. The rest takes about { $time }.
 measuring = Measure
-    .stop = Stop
 
 largest-none = Nothing is measured yet.
 largest-vector = **{ $part } matters most**: without it, the sentence vector moves by **{ SHARE($effect) }** of its length. Median over all parts: { SHARE($median) }.
@@ -86,25 +81,12 @@ offer-head = Switch off layer { $layer }, head { $head }
 offer-sublayer = Switch off { $name } in layer { $layer }
 offer-pair = Cut { $pair } in this head
 offer-hide = Hide { $token } from all other tokens
-offer-heads = Take { $n ->
-    [one] this head
-   *[other] these { $n } heads
-} out
 offer-patch = Patch { $token } after layer { $layer }
-offer-embedding = Patch the embedding of { $token }
-
-# Heads taken out, the least effect first. $left, $random: what is left in this order, and in random orders.
-pruned = Heads taken out
-left = **Without { $n } of { $heads } heads**, least effect first, the sentence vector has a cosine of **{ NUM($left) }** with the original. In random order: { NUM($random) }.
-curves =
-    .alt = What is left as more and more heads are off, the least important first, beside random orders
-    .caption = **What is left as more heads are switched off.** Order: the least effect alone first. Grey: three random orders, their mean and range. The model is not retrained.
 
 # Where the difference sits. $other: number of the sentence that vectors are taken from.
 patch-needs = Take two sentences of equal length that differ in one word. Which vector holds the difference? Add a second sentence with the button below.
 patch-none = No single vector of sentence { $other }, put into this one, brings the two nearer.
 patch-nearest = Replacing the vector of { $token } at depth { $depth } by that of sentence { $other } brings the two sentences nearest: by **{ SHARE($share) }**.
-patch-shared = Among the tokens that both sentences share, the best place is { $token } at depth { $depth }: **{ SHARE($share) }** nearer.
 patches =
     .alt = How much nearer to sentence { $other } each patched vector brings the sentence, by depth and token
     .caption = Each cell puts **one vector of sentence { $other }** into this sentence, at one token and depth (0: embeddings, then blocks passed). Its number is $1 - \lVert u' - v \rVert / \lVert u - v \rVert$ with the sentence vectors $u$ before, $u'$ after the patch, and $v$ of sentence { $other }. 100%: equal to $v$; 0: no nearer; negative: farther away. Frames: tokens that differ.

@@ -16,7 +16,7 @@ from playground.runs.arrays import Array
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
 from playground.web.views import what_if
-from playground.web.views.what_if import MOST_TOGETHER, TITLES, Rows, cut, empty_numbers
+from playground.web.views.what_if import MOST_TOGETHER, TITLES, Growing, Rows, cut
 from tests.web.app_test import (
     SMALL,
     answer,
@@ -53,7 +53,7 @@ def refuse(rows: Rows) -> Array:
 def test_each_step_measures_a_part_or_as_many_as_fit_into_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = count(0, 1)  # a second passes between any two looks at it
     monkeypatch.setattr(what_if, "monotonic", lambda: float(next(clock)))
-    growing = empty_numbers([(0, 1), (2,), (3, 4)])
+    growing = Growing([(0, 1), (2,), (3, 4)])
     assert (growing.n_measured, growing.seconds_left) == (0, float("inf"))
     growing.advance(doubled, 0)
     np.testing.assert_array_equal(growing.numbers, [0, 2, np.nan, np.nan, np.nan])
@@ -66,7 +66,7 @@ def test_each_step_measures_a_part_or_as_many_as_fit_into_its_time(monkeypatch: 
 
 
 def test_what_was_measured_stays_where_a_part_fails() -> None:
-    growing = empty_numbers([(0,), (1,)])
+    growing = Growing([(0,), (1,)])
 
     def refuse_second(rows: Rows) -> Array:
         if rows == (1,):
@@ -82,7 +82,7 @@ def test_what_was_measured_stays_where_a_part_fails() -> None:
 
 
 def test_nobody_waits_while_somebody_else_measures_and_takes_what_is_there() -> None:
-    growing = empty_numbers([(i,) for i in range(5)])
+    growing = Growing([(i,) for i in range(5)])
     is_measuring, may_go_on = threading.Event(), threading.Event()
     measured: list[int] = []
 
@@ -112,7 +112,7 @@ def test_nobody_waits_while_somebody_else_measures_and_takes_what_is_there() -> 
 
 
 def test_rows_are_cut_small() -> None:
-    assert empty_numbers([]).is_complete
+    assert Growing([]).is_complete
     assert cut(range(3, 8), 2) == [(3, 4), (5, 6), (7,)]
     assert [len(part) for part in cut(range(60), 1_000)] == [MOST_TOGETHER, MOST_TOGETHER, 60 - 2 * MOST_TOGETHER]
 
@@ -134,7 +134,7 @@ def n_measured(app: AppTest) -> int:
 
 
 @pytest.mark.usefixtures("never_short")
-def test_one_part_is_measured_unasked_and_the_rest_after_a_press(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_part_is_measured_unasked_and_the_rest_once_switched_on() -> None:
     app = open_pairs(101)
     for _ in range(2):
         assert n_measured(app) == 20
@@ -142,27 +142,16 @@ def test_one_part_is_measured_unasked_and_the_rest_after_a_press(monkeypatch: py
             "20 of 441 runs. The rest takes about "
         )
     assert not component_data(app, "ask_again")
-    press(app, "whatif_effects_measure")
+    working(app.toggle(key="whatif_effects_measure").set_value(True).run())
     assert component_data(app, "ask_again")
     assert n_measured(app) == 40
     assert n_measured(working(app.run())) == 60
-    monkeypatch.setattr(what_if, "BY_ITSELF", 1e9)
-    press(app, "whatif_effects_stop")
-    assert n_measured(app) == 60, "what was stopped does not go on by itself, however little is left"
-    assert not component_data(app, "ask_again")
-    assert n_measured(press(app, "whatif_effects_measure")) == 80
-
-
-@pytest.mark.usefixtures("never_short")
-def test_another_head_has_to_be_asked_for_anew_and_what_was_measured_stays() -> None:
-    app = press(open_pairs(102), "whatif_effects_measure")
-    assert n_measured(app) == 40
-    assert n_measured(choose(app, head=2)) == 20
-    assert not component_data(app, "ask_again")
-    assert n_measured(choose(app, head=1)) == 60
-    other = open_pairs(102)
+    other = open_pairs(101)
     assert n_measured(other) == 60, "another visitor sees what is measured"
     assert not component_data(other, "ask_again"), "and has not asked for more"
+    working(app.toggle(key="whatif_effects_measure").set_value(False).run())
+    assert n_measured(app) == 60
+    assert not component_data(app, "ask_again")
 
 
 def test_where_no_turn_comes_free_or_parts_are_too_many_one_sentence_says_so() -> None:
@@ -196,7 +185,7 @@ def test_the_verdict_compares_once_every_head_is_measured(monkeypatch: pytest.Mo
     app = open_page("what_if", **SMALL, seed=302, text="another text of its own", do="0.1:zero")
     assert len(app.get("progress")) == 1
     assert "median" not in answer(app)
-    press(app, "whatif_effects_measure")
+    working(app.toggle(key="whatif_effects_measure").set_value(True).run())
     while component_data(app, "ask_again"):
         working(app.run())
     assert "the median of the 8 heads" in answer(app)
@@ -243,7 +232,6 @@ def test_every_view_is_drawn_in_every_architecture(text: str, changes: dict[str,
     assert "sublayer_effects" in charts(choose(app, whatif_parts="sublayers"))
     choose(app, whatif_parts="pairs of one head")
     assert ("pair_effects" in charts(app)) != ("no pair can be cut" in sentences(app))
-    assert "pruning_curves" in charts(open_view(PARTS, text, whatif_parts="heads taken out", **changes))
     app = open_page("what_if", **SMALL | changes, text=text, do="0.0:zero", whatif_view=PLACES)
     assert "nan" not in words(choose(app, whatif_view="what followed")).lower().split()
 
@@ -278,7 +266,6 @@ def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
         ("force a pair", {}, "1.2:force_5_3"),
         ("set a pair's weight", {"weight": 0.25}, "1.2:weight_5_3_0.25"),
         ("hide a token", {"layers": "the chosen layer"}, "1.*:hide_3"),
-        ("hide a token", {"layers": "the chosen layer", "hidden": "the chosen head"}, "1.2:hide_3"),
         ("set what", {"row": "to itself alone", "token": "every token"}, "1.2:diagonal_*"),
         ("set what", {"row": "as another head"}, "1.2:copy_5_0"),
         ("shuffle", {"seed": 7}, "positions:shuffle_7"),
