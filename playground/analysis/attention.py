@@ -1,4 +1,4 @@
-"""What attention patterns show: entropy and rollout, what a head is known for, and which heads link two tokens.
+"""What attention patterns show: entropy, what a head is known for, and which heads link two tokens.
 
 Legend: L layers; H heads; T tokens, padding included; n cells. A pattern's rows are queries.
 """
@@ -48,22 +48,6 @@ def pattern_spread(run: Run) -> Array:
     spread = mean_entropy(run.patterns(), rows)
     shares: Array = np.divide(spread, highest, out=np.full_like(spread, np.nan), where=highest > 0).astype(np.float32)
     return shares
-
-
-def rollout(patterns: Array, *, residual: bool = True) -> Array:
-    """Trace attention back to the input tokens (Abnar & Zuidema 2020, section 3): (L, H, T, T) → (L, T, T).
-
-    Multiplies the layers' mean patterns; residual connections make them 0.5 A + 0.5 I.
-    """
-    mixing = patterns.mean(axis=1)  # (L, T, T)
-    if residual:
-        mixing = 0.5 * mixing + 0.5 * np.eye(patterns.shape[-1], dtype=patterns.dtype)
-    rows = mixing.sum(axis=-1, keepdims=True)
-    mixing = np.divide(mixing, rows, where=rows > 0, out=np.zeros_like(mixing))
-    shares = [mixing[0]]
-    for layer in mixing[1:]:
-        shares.append(layer @ shares[-1])
-    return np.stack(shares)
 
 
 def merge_moves_results(config: ModelConfig, n_tokens: int) -> bool:

@@ -5,7 +5,6 @@ Legend: T tokens, padding included, H heads, D = d_model.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -165,44 +164,11 @@ def order(config: ModelConfig) -> tuple[str, ...]:
     return tuple(stages)
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """Stages that belong together, and the tutorial's own input for them."""
-
-    name: str
-    stages: tuple[str, ...]
-    shape: tuple[int, int, int]
-    """Sentences, tokens and features of the input."""
-    n_heads: int
-    has_positions: bool = False
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The tutorial's input as sentences of different words: `x0 x1 x2`."""
-        n_sentences, n_tokens, _ = self.shape
-        firsts = range(0, n_sentences * n_tokens, n_tokens)
-        return tuple(" ".join(f"x{first + i}" for i in range(n_tokens)) for first in firsts)
-
-    def own_sizes(self, config: ModelConfig) -> dict[str, Any]:
-        """Return the config's fields that the input sets."""
-        positions = config.positions if self.has_positions else "none"
-        d_model = self.shape[-1]
-        return {"d_model": d_model, "n_heads": self.n_heads, "d_ff": 4 * d_model, "positions": positions}
-
-
-def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
+def tutorial_b(config: ModelConfig) -> tuple[str, ...]:
     """Return the stages in tutorial B's order: from attention outwards."""
     attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
-    merge = ("merge", "output projection")
-    inner = {"projections", *attention, *merge, "embedding"}
-    block = tuple(stage for stage in order(config) if stage not in inner)
-    return (
-        Chapter("attention", attention, (5, 3, 8), n_heads=1),
-        Chapter("self-attention", ("projections",), (2, 4, 8), n_heads=1),
-        Chapter("multi-head-attention", merge, (2, 5, 16), n_heads=4),
-        Chapter("positions", ("embedding",), (1, 10, 16), n_heads=4, has_positions=True),
-        Chapter("the-block", block, (1, 10, 16), n_heads=4, has_positions=True),
-    )
+    inner = (*attention, "projections", "merge", "output projection", "embedding")
+    return (*inner, *(stage for stage in order(config) if stage not in inner))
 
 
 # --- where changes set other numbers

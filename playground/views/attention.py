@@ -14,11 +14,10 @@ from playground.analysis.attention import (
     highest_entropy,
     mean_entropy,
     measure_habits,
-    rollout,
     search_heads,
 )
 from playground.analysis.comparison import sentence_change
-from playground.charts import colour_scales, palette
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -51,7 +50,7 @@ from playground.charts.heads import (
 )
 from playground.charts.names import quote_place, token_names
 from playground.charts.scene import Scene, note_nearest
-from playground.errors import InputError, PlaygroundError
+from playground.errors import InputError
 from playground.link.lab import Lab, compute_run, once
 from playground.link.opening import Focus, LinkedView
 from playground.model.changes import Change
@@ -65,9 +64,6 @@ from playground.words import say
 AVERAGE = "average of heads"
 """A value of `attention_show`, beside `one head`."""
 
-MOST_LINKING = 3
-"""Heads in the row on top of the page."""
-
 Heads = Scene[Lab]
 """Labs, whose runs are shown and whose layers explain them."""
 
@@ -78,17 +74,14 @@ def attention_scene(view: LinkedView) -> Heads:
 
 
 def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
-    """The page: the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
+    """Yield the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
-    linking, every_head = (
-        _list_linking_heads(scene.now.run, scene.focus),
-        Group("", (_all_heads(scene, options),), is_late=True),
-    )
-    drawing = (
-        Control("attention_show", say("attention", "show"), say("attention", "show.help")),
-        Control("attention_colours", say("attention", "colours"), say("attention", "colours.help")),
-        Control("attention_hide", say("attention", "hide"), say("attention", "hide.help")),
+    linking = _list_linking_heads(scene.now.run, scene.focus)
+    every_head = Group("", (_all_heads(scene, options),), is_late=True)
+    drawing = tuple(
+        Control(f"attention_{name}", say("attention", name), say("attention", f"{name}.help"))
+        for name in ("show", "colours", "hide")
     )
     large = (_pattern_map(scene, options), Panel("attention_drawing", say("attention", "drawing"), drawing))
     if options["attention_show"] == AVERAGE:
@@ -107,10 +100,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
 
 
 def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:
-    """Return whom the query attends to most and what the key gets, of what the large map shows.
-
-    `most`: the key, with the next one; `other`: another one; `only`: there is no other; `hidden`.
-    """
+    """Return whom the query attends to: the key `most`, an `other`, it as the `only` one; or that it is `hidden`."""
     place = focus.within(run.config)
     row = _shown_pattern(run, focus, options)[place.query]
     query, key = (quote_place(run.tokens, each) for each in (place.query, place.key))
@@ -131,7 +121,7 @@ def _list_linking_heads(run: Run, focus: Focus) -> Group:
     names = {"query": quote_place(run.tokens, focus.query), "key": quote_place(run.tokens, focus.key)}
     if _is_hidden_everywhere(run, focus):
         return Group("linking_heads", (Paragraph(say("attention", "linking-hidden", **names), "caption"),))
-    found = search_heads(run, focus.query, focus.key)["weight"].dropna().head(MOST_LINKING).reset_index()
+    found = search_heads(run, focus.query, focus.key)["weight"].dropna().head(3).reset_index()
     buttons = (
         Button(
             f"linking_{rank}",
@@ -150,18 +140,13 @@ def _is_hidden_everywhere(run: Run, focus: Focus) -> bool:
 
 def _show_quick_changes(scene: Heads) -> Iterator[Item]:
     """Buttons that switch the head off or cut its link, and what a change that is made has moved."""
-    lab, focus, tokens = scene.now, scene.focus, scene.now.run.tokens
+    lab, focus = scene.now, scene.focus
     cut = (focus.query, focus.key, 0.0)
     wanted = {"off": Change("zero", focus.layer, focus.head), "cut": Change("weight", focus.layer, focus.head, cut)}
     yield offer_changes(lab, "quick", {say("attention", f"try-{kind}"): [each] for kind, each in wanted.items()})
-    made = next((kind for kind, change in wanted.items() if change in lab.fitted_changes.applied), None)
-    if made is not None:
+    if any(change in lab.fitted_changes.applied for change in wanted.values()):
         moved = float(sentence_change(lab.without_changes.run, lab.run).relative)
-        names = (
-            {"query": quote_place(tokens, focus.query), "key": quote_place(tokens, focus.key)} if made == "cut" else {}
-        )
-        told = say("attention", f"head-{made}", layer=focus.layer, head=focus.head, moved=moved, **names)
-        yield Group("quick_effect", (Paragraph(told),))
+        yield Group("quick_effect", (Paragraph(say("attention", "moved-by", moved=moved)),))
 
 
 # --- the large map, and every head
@@ -188,7 +173,6 @@ def _name_shown(run: Run, focus: Focus, options: Options) -> str:
 
 
 def _name_nearest(pinned: Run, focus: Focus, options: Options) -> str:
-    """What is shown of a pinned run, and what it lacks."""
     return f"{_name_shown(pinned, focus, options)}.{note_nearest(focus, focus.within(pinned.config))}"
 
 
@@ -202,8 +186,9 @@ def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
     def layer_of(subject: Lab) -> int:
         return focus.within(subject.run.config).layer
 
-    return _token_map(
-        options,
+    return head_map(
+        tokens=lambda subject: subject.run.tokens,
+        visible=lambda subject: _visible_tokens(subject.run, options),
         key="attention_pattern",
         beside_key="head",
         weights=lambda subject: _shown_pattern(subject.run, focus, options),
@@ -216,14 +201,6 @@ def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
         nearest=lambda pinned: _name_nearest(pinned.run, focus, options),
         saved_as=f"attention_{name}",
         **FOR_FINGERS,
-    )
-
-
-def _token_map(options: Options, **chart: Any) -> Heatmap[Lab]:
-    return head_map(
-        tokens=lambda subject: subject.run.tokens,
-        visible=lambda subject: _visible_tokens(subject.run, options),
-        **chart,
     )
 
 
@@ -269,9 +246,8 @@ def _show_lines(scene: Heads, options: Options) -> Iterator[Item]:
         return head_lines(_shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
 
     def weights(subject: Lab) -> pd.DataFrame:
-        names = token_names(run.tokens)
-        table = pd.DataFrame(_shown_pattern(subject.run, focus, options), names, names).loc[drawn, drawn]
-        return table.rename_axis("query").rename_axis("key [weight]", axis=1)
+        query, key = (pd.Index(token_names(run.tokens), name=name) for name in ("query", "key [weight]"))
+        return pd.DataFrame(_shown_pattern(subject.run, focus, options), query, key).loc[drawn, drawn]
 
     numbers = {"most": strongest_keys(max(1, int(drawn.sum()))), "least": SMALLEST_WEIGHT}
     yield HeadLines(
@@ -350,40 +326,10 @@ def _show_entropies(scene: Heads, options: Options) -> Iterator[Item]:
     )
 
 
-def _show_rollout(scene: Heads, options: Options) -> Iterator[Item]:
-    layer = scene.focus.layer
-
-    def shares(subject: Lab) -> Array:
-        rolled = rollout(subject.run.patterns(), residual=subject.run.config.residual)
-        of_layer: Array = rolled[min(layer, len(rolled) - 1)]
-        return of_layer
-
-    yield _token_map(
-        options,
-        key="attention_rollout",
-        weights=shares,
-        allowed=lambda subject: ~subject.run.padding & ~subject.run.padding[:, None],
-        colours=colour_scales.from_zero,
-        bar="share",
-        axes=("position in the layer", "input token"),
-        hover="share of %{x} in position %{y}",
-        more="a larger share",
-        caption=say("attention", "rollout.caption", layer=layer),
-        needs_tokens="the shares",
-        alt=say("attention", "rollout.alt", layer=layer),
-    )
-
-
 def _show_linking_heads(scene: Heads, options: Options) -> Iterator[Item]:
-    run, focus = scene.now.run, scene.focus
-    names = {"query": quote_place(run.tokens, focus.query), "key": quote_place(run.tokens, focus.key)}
-    if _is_hidden_everywhere(run, focus):
-        yield Paragraph(say("attention", "linking-hidden", **names))
-        return
-    found = search_heads(run, focus.query, focus.key)
-    layer, head = found.index[0]
-    numbers = {"weight": found["weight"].iloc[0], "n_first": int((found["rank"] == 1).sum()), "n_heads": len(found)}
-    yield Paragraph(say("attention", "link", layer=layer, head=head, **names, **numbers))
+    focus = scene.focus
+    if _is_hidden_everywhere(scene.now.run, focus):
+        return  # the row of heads on top says so
     yield Paragraph(say("attention", "link.caption"), "caption")
     yield Table[Lab](
         key="heads_that_link",
@@ -402,9 +348,10 @@ def _open_head(place: tuple[int, int]) -> dict[str, Any]:
 def _show_known_for(scene: Heads, options: Options) -> Iterator[Item]:
     layer, head = scene.focus.layer, scene.focus.head
     try:
-        measured, habits = len(PROBES), habits_in_probes(scene.now.without_changes)
-    except PlaygroundError:  # the tokenizer knows the words of this text alone
-        measured, habits = 1, measure_habits([scene.now.run])
+        habits = habits_in_probes(scene.now.without_changes)
+    except InputError as error:
+        yield Paragraph(str(error), "info")
+        return
     known = habits.known_for(layer, head)
     if known is None:
         yield Paragraph(say("attention", "known-none", layer=layer, head=head))
@@ -421,7 +368,7 @@ def _show_known_for(scene: Heads, options: Options) -> Iterator[Item]:
         compares=False,
         on_row=_open_head,
     )
-    yield Paragraph(say("attention", "habits", n=measured), "caption")
+    yield Paragraph(say("attention", "habits", n=len(PROBES)), "caption")
 
 
 @once
@@ -438,7 +385,6 @@ VIEWS: Mapping[str, Callable[[Heads, Options], Iterator[Item]]] = {
     "lines": _show_lines,
     "ranking": _show_ranking,
     "entropy": _show_entropies,
-    "rollout": _show_rollout,
     "heads that link": _show_linking_heads,
     "what heads are known for": _show_known_for,
 }

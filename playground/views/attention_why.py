@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import numpy as np
 import pandas as pd
@@ -55,12 +54,10 @@ from playground.charts.names import escape_markdown, quote_place, quote_token, t
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.language.family import STOPS
-from playground.limits import MAX_CHARACTERS
 from playground.link import english
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
-from playground.link.query import write_query
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_number
 from playground.words import say
@@ -144,7 +141,7 @@ def _find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
 
 
 def is_hidden(run: Run, focus: Focus) -> bool:
-    """Whether the key is hidden from the query in the focus's layer."""
+    """Return whether the key is hidden from the query in the focus's layer."""
     return run.why_hidden(focus.layer, focus.query, focus.key) != ""
 
 
@@ -268,7 +265,7 @@ def find_test(lab: Lab, found: Explanation) -> tuple[Claim, dict[Kind, Claim]] |
 
 
 def _show_tests(lab: Lab, found: Explanation) -> Iterator[Item]:
-    """The verdict of the swap, and a table of three other sentences; nothing if they cannot test the cell."""
+    """Yield the verdict of the swap, and a table of three other sentences; nothing without such a test."""
     made = find_test(lab, found)
     if made is None or "swap" not in made[1]:
         return
@@ -279,7 +276,7 @@ def _show_tests(lab: Lab, found: Explanation) -> Iterator[Item]:
     told = dict(zip(("before", "after", "other_before", "other_after"), numbers, strict=True))
     verdict = judge_swap(claim.weights, after)
     rows = {
-        _link(lab, found, kind, each): [
+        say("attention", f"test-row-{kind}", sentence=escape_markdown(each.text)): [
             f"{before:.2f} → **{after:.2f}**" for before, after in zip(claim.weights, each.weights, strict=True)
         ]
         for kind, each in outcomes.items()
@@ -291,20 +288,6 @@ def _show_tests(lab: Lab, found: Explanation) -> Iterator[Item]:
         Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False),
     )
     yield Group("why_tests", items)
-
-
-def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Claim) -> str:
-    """Return what was done, as a link to it beside the present sentence; only the trained model has such links."""
-    title = say("attention", f"test-row-{kind}", sentence=escape_markdown(outcome.text))
-    sentences = list(lab.text.sentences)
-    sentences[lab.sentence] = outcome.text
-    text = "\n".join(sentences)
-    if lab["weights"] != "minilm" or len(text) > MAX_CHARACTERS:
-        return title
-    query, key, rival = outcome.positions
-    places = {"layer": found.walk.layer.layer, "head": found.walk.head, "attention_rival": str(rival)}
-    link = write_query({**lab.values, **places, "text": text}, lab.values)
-    return f"[{title}](attention?{link}&{urlencode({'query': query, 'key': key})})"
 
 
 # --- the computation behind the cell

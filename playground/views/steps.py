@@ -51,7 +51,7 @@ class LabWalk(Walk):
 
 
 def walk_scene(view: LinkedView) -> Scene[LabWalk]:
-    """The walk that the view's focus chooses, and the pinned one if it reads the same tokens; raises as the run."""
+    """Return the walk at the view's focus, and the pinned one if it reads the same tokens; raises as the run."""
 
     def walk(lab: Lab, run: Run) -> LabWalk:
         focus = view.focus.within(run.config)
@@ -73,39 +73,25 @@ def list_path(config: ModelConfig, options: Options) -> tuple[str, ...]:
     """All stages, in the order of the path that `step_path` names."""
     if options["step_path"] == "as the data moves":
         return order(config)
-    return tuple(stage for chapter in tutorial_b(config) for stage in chapter.stages)
+    return tutorial_b(config)
 
 
 def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
-    """The stage that `step_stage` names, its result in both settings, and the way to the others.
-
-    If this architecture does not have the stage, the first is shown.
-    """
+    """Yield the stage that `step_stage` names, or the first, its result in both settings, and the way to the others."""
     walk, stages = scene.now, list_path(scene.now.config, options)
     name = options["step_stage"] if options["step_stage"] in stages else stages[0]
     yield Paragraph(_answer_what_the_layer_does(walk), "answer")
     at = stages.index(name)
-    steps = (
-        Button("stage_back", say("steps", "back"), {"step_stage": stages[max(at - 1, 0)]}, is_disabled=at == 0),
-        Button(
-            "stage_next",
-            say("steps", "next"),
-            {"step_stage": stages[min(at + 1, len(stages) - 1)]},
-            is_disabled=at == len(stages) - 1,
-        ),
-        Paragraph(say("steps", "place", at=at + 1, of=len(stages)), "caption"),
+    ends = {"back": at - 1, "next": at + 1}
+    buttons = (
+        Button(f"stage_{way}", say("steps", way), {"step_stage": stages[to % len(stages)]}, is_disabled=is_end)
+        for way, to in ends.items()
+        for is_end in [not 0 <= to < len(stages)]
     )
-    yield Columns(
-        (
-            (Widget("stage", {"label": say("steps", "stage"), "stages": stages}),),
-            (Group("step_moves", steps, is_row=True),),
-        ),
-        (3, 2),
-    )
+    place = Paragraph(say("steps", "place", at=at + 1, of=len(stages)), "caption")
+    stage = Widget("stage", {"label": say("steps", "stage"), "stages": stages})
+    yield Columns(((stage,), (Group("step_moves", (*buttons, place), is_row=True),)), (3, 2))
     yield Paragraph(upper_first(name), "header")
-    if options["step_path"] == "as tutorial B":
-        chapter = next(each.name for each in tutorial_b(walk.config) if name in each.stages)
-        yield Paragraph(say("steps", f"chapter-{chapter}", heads=walk.config.n_heads, width=walk.config.head_width))
     with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is drawn as such
         idea, charts = Paragraph(say("steps", f"idea-{find_idea(walk, name)}")), tuple(STAGES[name](walk))
         yield Group("step_computation", (idea, *charts))
@@ -119,7 +105,6 @@ def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
 
 
 def _answer_what_the_layer_does(walk: Walk) -> str:
-    """How long a token's vector is, and how long what attention and the feed-forward network make of it is."""
     names = ("before", "read", "between", "made")
     lengths = dict(zip(names, map(l2, (*walk.first_sum, *walk.second_sum)), strict=True))
     case = "added" if walk.config.residual else "alone"
@@ -128,7 +113,7 @@ def _answer_what_the_layer_does(walk: Walk) -> str:
 
 
 def explain_symbols(stage: str, formulas: Sequence[str]) -> str:
-    """A legend of the symbols in a stage's formulas, in markdown; the file has a line for each."""
+    """Return a legend of the symbols in a stage's formulas, in markdown."""
     kind = "norm" if stage in _NORMS else "residual" if "residual" in stage else stage.replace(" ", "-")
     lines = say("steps", f"symbols-{kind}").splitlines()
     if stage == "embedding":
@@ -153,7 +138,6 @@ def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
 
 
 def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
-    """The changes that act on this walk's numbers at these points, and the numbers before and after them."""
     if not points:
         return
     changes = dict.fromkeys(change for point in points for change in point.changes)
@@ -175,15 +159,11 @@ def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
 
 
 def _compare_results(scene: Scene[LabWalk], name: str, charts: Sequence[Item]) -> Iterator[Item]:
-    """The vector that a stage gives, in both settings; charts of one number a key compare by themselves."""
-    if scene.pinned is None:
-        if not scene.same_tokens:
-            yield Paragraph(note_other_tokens(say("steps", "these-numbers")), "caption")
-        elif scene.pinned_name:
-            yield Paragraph(say("steps", "no-such-stage", name=escape_markdown(scene.pinned_name)), "caption")
-        return
+    """Yield the vector that a stage gives, in both settings; charts of one number a key compare by themselves."""
+    if not scene.same_tokens:
+        yield Paragraph(note_other_tokens(say("steps", "these-numbers")), "caption")
     chart, n = charts[-1], RESULTS.get(name, 1)
-    if isinstance(chart, Vectors) and n:
+    if scene.pinned is not None and isinstance(chart, Vectors) and n:
         result = lambda walk: dict([*chart.rows(walk).items()][-n:])  # noqa: E731
         yield replace(chart, key="step_pinned", caption=say("steps", "both"), rows=result, compares=True)
 
@@ -195,12 +175,12 @@ def drop_layer(lab: Lab, layer: int) -> DroppedRun:
 
 
 def find_drops(walk: Walk, dropped: DroppedRun) -> dict[str, tuple[Floats, Floats]]:
-    """The query's numbers before and after every dropout on its way."""
-    found = {}
-    for point, drop in dropped.drops.items():
-        place = (walk.head, walk.query) if drop.before.ndim == 3 else walk.query
-        found[point] = (drop.before[place], drop.after[place])
-    return found
+    """Return the query's numbers before and after every dropout on its way."""
+    places = {3: (walk.head, walk.query), 2: (walk.query,)}
+    return {
+        point: (drop.before[places[drop.before.ndim]], drop.after[places[drop.before.ndim]])
+        for point, drop in dropped.drops.items()
+    }
 
 
 def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
@@ -220,10 +200,7 @@ def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
 
 
 def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
-    """Vectors (before, after) dropout, the first 2 · SHOWN numbers of each: what they were multiplied by.
-
-    What was dropped stands out; what was 0 before stays empty.
-    """
+    """Draw what dropout multiplied the first 2 · SHOWN numbers of vectors (before, after) by; 0 before: empty."""
     n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
     factors = np.full((len(rows), n), np.nan, dtype=np.float32)
     both = np.full((len(rows), n, 2), np.nan, dtype=np.float32)

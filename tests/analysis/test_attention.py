@@ -1,4 +1,4 @@
-"""Entropy, rollout, spread and habits of heads against plain loops and cases that can be worked out by hand."""
+"""Entropy, spread and habits of heads against plain loops and cases that can be worked out by hand."""
 
 import math
 from dataclasses import replace
@@ -24,7 +24,6 @@ from playground.analysis.attention import (
     mean_entropy,
     measure_habits,
     pattern_spread,
-    rollout,
     search_heads,
 )
 from playground.runs.encoder_run import Run, run
@@ -51,29 +50,6 @@ def test_entropy_is_the_sum_of_its_definition() -> None:
     assert not np.signbit(bits).any()
     for index in np.ndindex(2, 3, 5):
         assert bits[index] == pytest.approx(-sum(p * math.log2(p) for p in patterns[index].tolist() if p > 0), abs=1e-5)
-
-
-@given(seed=st.integers(0, 1000), n_layers=st.integers(1, 4), n_heads=st.integers(1, 3), n_tokens=st.integers(1, 6),
-       causal=st.booleans(), residual=st.booleans())  # fmt: skip
-def test_rollout_is_the_plain_loop_and_its_rows_sum_to_one(
-    seed: int, n_layers: int, n_heads: int, n_tokens: int, causal: bool, residual: bool
-) -> None:
-    patterns = random_patterns(seed, n_layers, n_heads, n_tokens, causal=causal)
-    shares = rollout(patterns, residual=residual)
-    assert shares.shape == (n_layers, n_tokens, n_tokens)
-    np.testing.assert_allclose(shares.sum(axis=-1), 1, atol=1e-5)
-    expected = np.eye(n_tokens)
-    for layer in range(n_layers):
-        mean = sum(patterns[layer, head].astype(float) for head in range(n_heads)) / n_heads
-        mixing = (mean + np.eye(n_tokens)) / 2 if residual else mean
-        new = np.zeros((n_tokens, n_tokens))
-        for query in range(n_tokens):
-            for middle in range(n_tokens):
-                new[query] += mixing[query, middle] * expected[middle]
-        expected = new
-        np.testing.assert_allclose(shares[layer], expected, atol=1e-5)
-    if causal:
-        assert np.allclose(np.triu(shares[-1], 1), 0)
 
 
 @pytest.mark.parametrize("causal", [False, True])

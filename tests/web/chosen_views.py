@@ -17,7 +17,7 @@ SETUP: dict[str, str] = {
 }
 VIEWS: dict[str, dict[str, str]] = {
     "": {"overview_more": "true"},
-    "attention": {"layer": "2", "head": "3", "query": "4", "attention_closer": "true", "attention_view": "rollout"},
+    "attention": {"layer": "2", "head": "3", "query": "4", "attention_closer": "true", "attention_view": "entropy"},
     "norms": {"norms_view": "statistics", "query": "7"},
     "parameters": {"parameters_view": "layers"},
     "compare": {"b_norm_placement": "post", "b_n_layers": "5", "layer": "1", "head": "3", "query": "9"},

@@ -15,7 +15,7 @@ show = Show
 colours = Colours
     .help = square root: faint attention shows too. linear: half the weight has half the colour.
 hide = hide special tokens
-    .help = Leaves padding, [CLS] and [SEP] out of maps, lines, ranking and rollout. All numbers still count them.
+    .help = Leaves padding, [CLS] and [SEP] out of maps, lines and ranking. All numbers still count them.
 map =
     .alt = Attention of { $name }: queries in rows, keys in columns
     .caption = **{ $name }.** Row = query, the token that attends; column = key, the token attended to. Click a cell.
@@ -71,8 +71,8 @@ moved = Behind $W_O$ this is { $share } % of attention's output, all heads toget
     .caption = **Whose values make up the head's output for { $query }?** A key's share is w v, projected on z = Σ w v: a heavy weight on a short value moves little (Kobayashi et al. 2020). The amber bar is { $key }.
 
 view = Look closer
-    .title = Look closer: six more views of the heads
-    .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by one weight. what heads are known for: their habits.
+    .title = Look closer: five more views of the heads
+    .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. heads that link: all heads by one weight. what heads are known for: their habits.
 row =
     .table = The numbers: click a row to choose its key
 lines =
@@ -86,19 +86,12 @@ entropy =
     .alt = Mean entropy of every head, in bits
     .caption = How spread out is each head? Its entropy, $-\sum p \log_2 p$ over keys, is averaged over queries; 0 bits: every query attends to one token.
     .reading = Layer { $layer }, head { $head }: { NUM($bits) } bits; spread evenly it would be { NUM($highest) }.
-rollout =
-    .alt = Attention rollout from the input to layer { $layer }
-    .caption = Which share has each input token (column) in each position (row) after layer { $layer }? Attention rollout (Abnar & Zuidema 2020) averages heads and multiplies layers; it knows no values, no feed-forward, and takes every result to stay at its query.
-link = { $query } gives { $key } the most weight in **layer { $layer }, head { $head }**: { WEIGHT($weight) }. In { $n_first } of { $n_heads } heads it is the strongest key.
+link =
     .caption = z: how unusual the weight is for its head, in standard deviations of the log-odds at the same distance. Click a row to open its head.
-habits = Measured on { $n ->
-    [one] this sentence: the tokenizer does not know the words of others
-   *[other] { $n } fixed sentences
-}. Share of a head's weight that goes to the keys of each rule, averaged over queries (Clark et al. 2019, Voita et al. 2019); position only: the variance of weights that the distance explains (R²). Click a row to open its head.
+habits = Measured on { $n } fixed sentences. Share of a head's weight that goes to the keys of each rule, averaged over queries (Clark et al. 2019, Voita et al. 2019); position only: the variance of weights that the distance explains (R²). Click a row to open its head.
 known-for = **Layer { $layer }, head { $head }** is known for: { $rule } ({ WEIGHT($share) }).
 known-none = **Layer { $layer }, head { $head }** is known for none of these.
 
-head-off = **Layer { $layer }, head { $head } is off.** Its pattern stays, but nothing reads what it gathers. With your changes the sentence vector moves by **{ SHARE($moved) }** of its length.
-head-cut = **{ $query } no longer looks at { $key } in layer { $layer }, head { $head }**: its other keys share the weight. With your changes the sentence vector moves by **{ SHARE($moved) }** of its length.
+moved-by = With your changes the sentence vector moves by **{ SHARE($moved) }** of its length. A head that is off keeps its pattern, but nothing reads what it gathers.
 try-off = What if this head were off?
 try-cut = What if it could not look there?

@@ -74,7 +74,6 @@ changed-keys = The { $title } of every key as your changes set it; the paler bar
 both = **Before and now.**
 these-numbers = these numbers
 nearest = { $name }, in its layer { $layer }, head { $head }
-no-such-stage = The encoder of { $name } has no such stage.
 
 dropout = What dropout does during training
 drops = During training, *dropout* sets each number to 0 with probability p = { $p } and multiplies the others by 1 / (1 − p) = { NUM($factor, digits: 4) }. The draw is random; the sidebar's seed { $seed } repeats it. Cells show the factors; the strongest colour is a factor of 0, and gaps were 0 before. Together with dropout in the layers below, this moves the layer's output for this token by { SHARE($moved) } of its length. Computed without your changes; all stages above are without dropout, as after training.
@@ -88,11 +87,6 @@ ways = Go through it as tutorial { $tutorial } does
 path = Order
     .help = as the data moves: from the embedding to the output. as tutorial B: from attention outwards, the order of { $tutorial }.
 
-chapter-attention = **Chapter 1 of 5: Attention.** Take queries, keys and values as given. A query is compared with every key, and the answers decide how much of each value goes into the result.
-chapter-self-attention = **Chapter 2 of 5: Self-attention.** The sentence asks itself: queries, keys and values are learned maps of the same vectors.
-chapter-multi-head-attention = **Chapter 3 of 5: Multi-head attention.** { $heads } such heads work side by side, on { $width } features each. Their results are joined, and one more map mixes them.
-chapter-positions = **Chapter 4 of 5: Positions.** Nothing so far knows the order of the words, so each position adds a vector of its own before the first block.
-chapter-the-block = **Chapter 5 of 5: The block.** Attention and a feed-forward network, each with a residual connection and a norm: one layer, to be repeated.
 
 # Symbols of the formulas: a line each.
 

@@ -1,6 +1,5 @@
 """The attention page draws the weights of the head that the link names, in every view, and its buttons work."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,6 @@ from tests.web.app_test import (
     drawn_bars,
     open_page,
     press,
-    prose,
     sentences,
     trained_trace,
     without_error,
@@ -112,14 +110,6 @@ def test_the_buttons_on_top_are_the_strongest_heads_of_the_pair_and_open_them() 
     assert app.button(key="linking_0").disabled, "it is open"
 
 
-def test_a_head_that_is_off_still_attends_and_one_press_takes_it_back() -> None:
-    link = {**SMALL, "text": "a cat sat", "layer": 0, "head": 2, "query": 3, "key": 5}
-    app = press(open_page("attention", **link), "quick_0")
-    np.testing.assert_allclose(heatmap(app), computed(text="a cat sat").patterns()[0, 2], atol=1e-5)
-    assert "is off" in prose(app)
-    assert "is off" not in prose(press(app, "quick_0"))
-
-
 def test_random_weights_lead_to_trained_ones() -> None:
     app = open_page("attention", **app_test.SMALL | {"n_layers": 1}, text="abcdef", query=2)
     assert not app.header
@@ -138,21 +128,6 @@ def test_any_key_is_the_rival_by_a_choice_or_a_link() -> None:
     assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[6] - scores[2], abs=1e-3)
     choose(app, text="A cat and an animal sat.")
     assert app.session_state["attention_rival"] in ("5", "automatic"), "it moves with its word"
-
-
-def test_each_test_of_the_answer_is_a_link_to_what_it_says() -> None:
-    text = f"Anna sleeps.\n{SENTENCE}"
-    app = without_error(open_page("attention", text=text, sentence=2, query=10, key=2, attention_rival="8"))
-    (shown,) = [each.value for each in app.table if "street" in str(each.value.index[0])]
-    for label, before, after in zip(shown.index, *(shown.iloc[:, column] for column in (0, 1)), strict=True):
-        opened = open_link(re.findall(r"\((attention\?.*)\)", label)[0])
-        assert opened.pinned is not None
-        assert (opened.page, opened.pinned.text) == ("attention", ("Anna sleeps.", SENTENCE))
-        focus, rival = opened.focus, int(opened.values["attention_rival"])
-        weights = opened.run.pattern(focus.layer)[focus.head, focus.query]
-        for place, told in ((focus.key, before), (rival, after)):
-            assert told.endswith(f"**{weights[place]:.2f}**")
-    assert "follows the place" in prose(app)
 
 
 @pytest.mark.sweep

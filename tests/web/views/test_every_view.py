@@ -33,7 +33,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
     "overview": ("overview_batch", {"overview_attention", "overview_norms", "overview_parameters"},
                  {"this text": set()}),
     "attention": ("attention_view", {"attention_grid", "attention_pattern"},
-                  {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy", "rollout")}),
+                  {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy")}),
     "norms": ("norms_view", {"norms_by_layer"},
               {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"}, "by hand": set()}),
     "positions": ("positions_view", {"position_table", "swap_differences"},
