@@ -1,6 +1,6 @@
 """Sentences beside each other: which are alike, by which tokens and words, and from which layer on."""
 
-from playground.analysis import sentences
+from playground.analysis.sentences import leave_words_out, pool, sentence_similarity, token_contributions
 from playground.limits import MAX_LISTED
 from playground.views.similarity import sentences_scene, show_similarity
 from playground.web.choices import widgets
@@ -11,18 +11,18 @@ from playground.words import say
 
 
 def draw_list() -> None:
-    """Draw the field of the list, with or without sentences that can be compared."""
+    """Draw the field of the list."""
     help_text = say("similarity", "list.help", most=MAX_LISTED)
     widgets.text("similarity_list", say("similarity", "list"), height=96, help_text=help_text)
 
 
 @fragment
 def explore_similarity() -> None:
-    """The list, what was run, and what the view shows of it."""
+    """Draw the list, what was run, and what the view shows of it."""
     try:
         with panels.explain_errors():
             scene = sentences_scene(session_view("similarity"))
-    except PageEndError:
+    except PageEndError:  # the list stays, with or without sentences that can be compared
         draw_list()
         raise
     draw_view("similarity", show_similarity, lambda _: scene, shown=(), live=Live(widgets={"list": draw_list}))
@@ -30,10 +30,4 @@ def explore_similarity() -> None:
 
 panels.draw_heading("How alike are the sentences' vectors?")
 explore_similarity()
-panels.code_behind(
-    "similarity",
-    sentences.pool,
-    sentences.sentence_similarity,
-    sentences.token_contributions,
-    sentences.leave_words_out,
-)
+panels.code_behind("similarity", pool, sentence_similarity, token_contributions, leave_words_out)

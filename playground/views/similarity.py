@@ -43,7 +43,7 @@ from playground.charts.draw.bars import add_up_smallest, keep_largest
 from playground.charts.figure import Array, Curve
 from playground.charts.names import escape_markdown, name_place, quote_place, quote_token, shortened, token_names
 from playground.charts.scene import Scene
-from playground.errors import InputError, PlaygroundError
+from playground.errors import InputError
 from playground.limits import MAX_LISTED
 from playground.link.lab import Lab, once, turn_on_text
 from playground.link.opening import LinkedView
@@ -52,7 +52,6 @@ from playground.link.state import is_random
 from playground.model.changes import Change
 from playground.runs.variant_runs import count_affordable
 from playground.text import split_sentences
-from playground.text.sentences import foreign_script
 from playground.text.wording import write_decimals
 from playground.words import say
 
@@ -68,9 +67,6 @@ EXAMPLE = (
     "The bank raised its rates.",
 )
 """Sentences that mean the same in other words, the opposite in nearly the same words, and something else."""
-
-KNOWN_FROM = 0.75
-"""Share of the example's tokens that a tokenizer has to know to show it."""
 
 LONGEST_ROW, LONGEST_NAME = 14, 46
 """Characters of a sentence beside the matrix, and elsewhere."""
@@ -90,7 +86,6 @@ class Sentences:
     """Sentences, and what an encoder makes of them."""
 
     lab: Lab
-    """Of all of them."""
     depths: SentenceDepths
     changes: Changes
     is_example: bool = False
@@ -109,7 +104,7 @@ class Sentences:
         return tuple(tuple(filter(is_for_any_text, each)) for each in self.changes)
 
     def pair(self, pooling: Pooling, numbers: Sequence[int]) -> Pair:
-        """The sentences of these numbers, from 1, or the last ones, with their cosine."""
+        """Return the sentences of these numbers, from 1, or the last ones, with their cosine."""
         first, second = (min(number, len(self.texts)) - 1 for number in numbers)
         return Pair(first, second, float(self.depths.similarity(pooling)[first, second]))
 
@@ -127,7 +122,7 @@ def list_sentences(lab: Lab, listed: str = "") -> Sentences:
     """
     typed = lab.text.sentences
     pasted = split_sentences(listed, max(MAX_LISTED - len(typed), 1), "list")
-    is_example = not pasted.sentences and len(typed) < 2 and _knows_example(lab)
+    is_example = not pasted.sentences and len(typed) < 2 and lab["weights"] in ("minilm", "random")
     texts = (*typed, *(EXAMPLE if is_example else pasted.sentences))[:MAX_LISTED]
     if not texts:
         raise InputError(say("similarity", "nothing"))
@@ -155,14 +150,6 @@ def _with_sentences(lab: Lab, texts: tuple[str, ...]) -> Lab:
     return lab.at(lab.state.with_sentences(texts, texts.index(chosen) if chosen in texts else 0))
 
 
-def _knows_example(lab: Lab) -> bool:
-    try:
-        unknown = [flag for row in _with_sentences(lab, EXAMPLE).batch.unknown for flag in row]
-    except PlaygroundError:
-        return False
-    return sum(unknown) <= (1 - KNOWN_FROM) * len(unknown)
-
-
 @once
 def read_depths(lab: Lab, changes: Changes) -> SentenceDepths:
     """Run every sentence with its changes; raises as `Lab.run`."""
@@ -183,7 +170,7 @@ def leave_words_out(lab: Lab, changes: Changes, side: int, other: int, pooling: 
 
 
 def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """The closest pair beside the chosen one, the cosine of each two, what was run, and why two of them are alike."""
+    """Yield the closest pair beside the chosen one, each cosine, what was run, and why two sentences are alike."""
     subject, pooling = scene.now, options["similarity_pooling"]
     pair = subject.pair(pooling, [int(options[place]) for place in SENTENCE_PAIR])
     yield Paragraph(answer_pairs(subject, pooling, pair), "answer")
@@ -210,12 +197,10 @@ def _show_list(subject: Sentences) -> Iterator[Item]:
     for note in subject.notes:
         yield Paragraph(note, "info")
     yield Paragraph(say("similarity", "run", sentences=n, shortest=min(lengths), longest=max(lengths)), "caption")
-    if subject.lab.weights == "minilm" and any(foreign_script(text) is not None for text in subject.texts):
-        yield Paragraph(say("similarity", "english-only"), "info")
 
 
 def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
-    """Return the closest pair, the chosen one if it is another, and whether that means anything."""
+    """Return the closest pair, the chosen one if it is another, and whether the weights are random."""
     pairs = rank_pairs(subject.depths.similarity(pooling))
     if not pairs:
         return say("similarity", "answer-one")
@@ -225,9 +210,6 @@ def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
     both = {"one": names[closest.first], "other": names[closest.second], "cosine": closest.cosine}
     median = float(np.median([pair.cosine for pair in pairs]))
     told = [say("similarity", "answer-closest", **both, pairs=len(pairs), median=median)]
-    one, other = ([token for token in subject.lab.batch.tokens[i] if token.isalnum()] for i in closest[:2])
-    if one != other and sorted(one) == sorted(other) and not is_random(subject.lab.weights):
-        told.append(say("similarity", "answer-swapped"))
     if closest is not chosen:
         first, second = names[chosen.first], names[chosen.second]
         told.append(say("similarity", "answer-framed", first=first, second=second, framed=chosen.cosine))
@@ -334,7 +316,7 @@ def _show_contributions(subject: Sentences, pooling: Pooling, pair: Pair) -> Ite
 
 
 def _token_sums(place: int, side: int, tokens: Sequence[str], sums: Array) -> LabelledBars[Sentences]:
-    """What each token of one of the two sentences adds; the smallest are added up in one bar."""
+    """Draw what each token of a sentence adds; the smallest are added up in one bar."""
     which, names = ("first", "second")[place], token_names(tokens)
     labels, values = add_up_smallest(names, sums)[1:]
     return LabelledBars(
@@ -370,10 +352,8 @@ def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) 
     after = np.array(left_out.similarities)
     changes = after - cosine
     shown, largest = keep_largest(changes), int(np.abs(changes).argmax())
-    names = [
-        word if place is None else name_place(word, place)
-        for word, place in zip(map(shortened, left_out.words), left_out.places, strict=True)
-    ]
+    words = zip(map(shortened, left_out.words), left_out.places, strict=True)
+    names = [word if place is None else name_place(word, place) for word, place in words]
     told = {"word": quote_token(left_out.words[largest]), "before": cosine, "after": after[largest]}
     return LabelledBars(
         key=f"similarity_left_out_{which}",
@@ -392,14 +372,13 @@ def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[I
     rows, columns = np.triu_indices(every.shape[1], k=1)
     lines = {"the chosen pair": every[:, pair.first, pair.second], "median pair": np.median(every[:, rows, columns], 1)}
     depths = np.arange(n_depths)
+    colours = (palette.FOCUS, palette.RESIDUAL)
+    curves = [Curve(name, depths, lines[name], colour) for name, colour in zip(lines, colours, strict=True)]
     yield Curves(
         key="similarity_depths",
         alt=say("similarity", "depths.alt"),
         caption=say("similarity", "depths.caption"),
-        curves=lambda _: [
-            Curve(name, depths, line, colour)
-            for (name, line), colour in zip(lines.items(), (palette.FOCUS, palette.RESIDUAL), strict=True)
-        ],
+        curves=lambda _: curves,
         x=Axis("blocks passed", options={"dtick": 1}),
         y=[lambda _: {"title": "cosine"}],
         height=340,
@@ -410,9 +389,6 @@ def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[I
 def _explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     case = {"mean": "mean", "first token": "first", "mean with padding": "padding"}[pooling]
     yield Paragraph(say("similarity", f"pooling-{case}"))
-    weights = subject.lab.weights
-    trained = "random" if is_random(weights) else "minilm" if weights == "minilm" else "other"
-    yield Paragraph(say("similarity", f"weights-{trained}"))
     yield Paragraph(say("similarity", "reading"))
     yield Formula(
         r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "

@@ -15,7 +15,6 @@ answer-closest = { $one } and { $other } are the closest pair: the cosine of the
    *[other] { $pairs } pairs
 }) is **{ NUM($median) }**.
 answer-framed = In the red frame are { $first } and { $second }: **{ NUM($framed) }**.
-answer-swapped = They have the same words in another order: a high cosine does not mean the same meaning.
 answer-random = It means nothing: these weights are **random**.
 
 example = Sentences { $first } to { $last } are an example: some mean the same in other words, some mean the opposite in nearly the same words.
@@ -23,7 +22,6 @@ run = { $sentences ->
     [one] One sentence
    *[other] { $sentences } sentences
 } of { $shortest } to { $longest } tokens.
-english-only = **English only:** the trained model learnt from English, and some sentences here look like another language.
 
 list = More sentences to compare, one a line
     .help = They join the sidebar's, up to { $most } sentences.
@@ -69,8 +67,5 @@ how = What these numbers are, and what they do not prove
 pooling-mean = **One vector.** A sentence's vector is the mean of its tokens' vectors (Reimers & Gurevych 2019, section 3).
 pooling-first = **One vector.** A sentence's vector is that of its first token alone: the model has to have been trained to put the sentence there.
 pooling-padding = **One vector, with a mistake.** The mean also counts [PAD], which fills every sentence up to the longest: a cosine depends on the other sentences of the list. No error is raised.
-weights-minilm = **Trained for this.** The model read pairs of texts that belong together, such as a question and its answer. Training moved their mean vectors together, and those of other pairs apart.
-weights-random = **Random weights.** Nothing was learnt: a cosine shows which tokens two sentences share, where they stand, and chance.
-weights-other = **Not trained for this.** These weights were trained for another task. A high cosine need not mean the same meaning.
 reading = **How to read a cosine.** It compares directions. A shared topic and shared words raise it, even if the meaning turns around: a negation is one small word, and another order changes no word. Read it beside the other pairs, and beside the tokens that both have in common.
 parts = **The sum.** $x_i$ and $y_j$ are the tokens' vectors as they leave the encoder, $\bar x$ and $\bar y$ the sentences'. Every token that counts weighs the same: $a_i = 1/{ $n }$ and $b_j = 1/{ $m }$.
