@@ -11,8 +11,7 @@ from playground.views.compare import show_compare
 from playground.views.scenes import run_scene
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
 from playground.web.shared import panels
-from playground.web.shared.page_end import as_one_element, fragment
-from playground.web.shared.panels import start_comparison
+from playground.web.shared.panels import as_one_element, fragment, start_comparison
 from playground.web.shared.renderer import draw_view
 from playground.words import say
 

@@ -16,7 +16,7 @@ from playground.web.choices.setup import current_setup, current_value, trained_n
 from playground.web.choices.shortcuts import cut_text
 from playground.web.session import caches
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment, keep_answer_place
+from playground.web.shared.panels import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
 from playground.words import say
 

@@ -19,7 +19,7 @@ from playground.web.session.experiments import (
     training_data,
 )
 from playground.web.shared import experiment_buttons, panels
-from playground.web.shared.page_end import fragment, keep_answer_place
+from playground.web.shared.panels import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
 from playground.words import say
 

@@ -12,7 +12,7 @@ from playground.web.choices.shortcuts import move_focus
 from playground.web.components import drawings
 from playground.web.shared import panels
 from playground.web.shared.navigation import open_requested_page, request_page
-from playground.web.shared.page_end import fragment
+from playground.web.shared.panels import fragment
 from playground.web.shared.renderer import Live, draw_view
 from playground.web.sidebar.controls import draw_front_field
 from playground.web.views.lessons import draw_cards

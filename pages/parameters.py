@@ -3,7 +3,7 @@
 from playground import accounting
 from playground.views.parameters import parameters_scene, show_parameters
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
+from playground.web.shared.panels import fragment
 from playground.web.shared.renderer import draw_view
 
 panels.draw_heading("Where do the parameters sit?")

@@ -13,7 +13,7 @@ from playground.web.choices.shortcuts import choose_english
 from playground.web.session.caches import APP
 from playground.web.session.experiments import learning_seconds
 from playground.web.shared import panels
-from playground.web.shared.page_end import fragment
+from playground.web.shared.panels import fragment
 from playground.web.shared.renderer import Live, draw_view
 from playground.words import say
 

@@ -5,7 +5,7 @@ from playground.limits import MAX_LISTED
 from playground.views.similarity import sentences_scene, show_similarity
 from playground.web.choices import widgets
 from playground.web.shared import panels
-from playground.web.shared.page_end import PageEndError, fragment
+from playground.web.shared.panels import PageEndError, fragment
 from playground.web.shared.renderer import Live, draw_view, session_view
 from playground.words import say
 

@@ -160,7 +160,7 @@ def kept_for_a_session(path: Path) -> list[str]:
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
     fragments = [node for node in functions if "fragment" in {ast.unparse(mark) for mark in node.decorator_list}]
     assert "st.fragment" not in {ast.unparse(mark) for node in functions for mark in node.decorator_list}, (
-        f"{path}: see page_end.py"
+        f"{path}: see panels.py"
     )
     handed = [ast.unparse(argument) for node in fragments for argument in node.args.args]
     return handed + ([ast.unparse(node.value) for node in tree.body if isinstance(node, ast.Assign)] * bool(functions))

@@ -12,9 +12,9 @@ from playground.web.components.without_picture import (
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
-from playground.web.shared.page_end import draw_in_turn, run_in_turn
+from playground.web.shared.panels import draw_in_turn, run_in_turn
 from playground.web.sidebar import controls
-from playground.web.views.exports import VARIANTS
+from playground.web.views.exports import export_button
 
 with run_in_turn():
     menu = pages_by_group()
@@ -24,7 +24,7 @@ with run_in_turn():
     mark_open_group(place_in_menu(page.url_path))
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
     with st.sidebar:
-        draw_expanders = controls.draw(VARIANTS)
+        draw_expanders = controls.draw(export_button)
     controls.draw_phone_controls(menu, page)
     draw_lesson_line()
     saving.begin_page()

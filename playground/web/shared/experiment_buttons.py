@@ -13,7 +13,7 @@ from playground.training.variants import VariantsState
 from playground.web.components.without_picture import ask_before_reload, request_scroll
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
-from playground.web.shared.page_end import fragment
+from playground.web.shared.panels import fragment
 from playground.words import say
 
 Plan = TypeVar("Plan")

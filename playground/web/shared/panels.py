@@ -1,30 +1,37 @@
-"""What stands around every page: heading, pinned settings, the run with its answer line, tables, code."""
+"""What stands around every page: fragments, heading, changes, what is pinned, the run and its answer, tables, code."""
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from functools import partial, wraps
 from types import FunctionType, ModuleType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import pandas as pd
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
 from playground.charts.names import escape_markdown
-from playground.errors import PlaygroundError
+from playground.errors import BusyError, PlaygroundError
 from playground.language.text import IDS, VOCABULARY
-from playground.link.lab import Lab
+from playground.link.lab import FittedChanges, Lab
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
+from playground.model.change_texts import write_change
+from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
-from playground.views.change_names import count_changes
+from playground.views.change_names import count_changes, group_layers, name_changes, name_tokens
 from playground.views.scenes import list_differences, name_sides
 from playground.web.choices import shortcuts
+from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import (
+    OPEN_PAGE,
     current_notices,
     current_setup,
     current_value,
@@ -35,13 +42,12 @@ from playground.web.choices.setup import (
     trained_network,
     unpin,
 )
-from playground.web.components.drawings import draw_token_chips
+from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips, draw_token_chips
 from playground.web.session import caches, own_models
 from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.session.services import services
-from playground.web.shared.change_chips import draw_change_chips
+from playground.web.shared import navigation
 from playground.web.shared.navigation import current_page, page_named
-from playground.web.shared.page_end import PageEndError, as_one_element
 from playground.web.shared.saving import draw_table_button
 from playground.words import say
 
@@ -49,6 +55,107 @@ ASKED = "_exercise_asked"
 """Session key of the page whose settings an exercise asks to change, and of its question."""
 
 Source = FunctionType | type | ModuleType | Callable[..., Any]
+
+
+# --- fragments, and where an answer stands
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PageEndError(Exception):
+    """Ends the page, or the fragment, at this line; its explanation is already drawn."""
+
+
+@contextmanager
+def run_in_turn() -> Iterator[None]:
+    """Run a page, or a fragment alone, in a turn; if none is free, `draw_in_turn` tries again."""
+    with ExitStack() as held:
+        with suppress(BusyError):
+            held.enter_context(services().turns.take())
+        yield
+
+
+def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> None:
+    """Draw a page, by its path, or a part of it alone; one sentence says if no turn comes free."""
+    _ANSWER.set(None)
+    _PROOF.set(None)
+    with services().meters.watch_rerun(page, part), suppress(PageEndError), ExitStack() as held:
+        try:
+            held.enter_context(services().turns.take())
+        except BusyError as error:
+            services().meters.count_refusal(error)
+            st.error(str(error))
+            return
+        draw()
+
+
+def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
+    """Return `view` as a fragment that may end early.
+
+    A run of it alone corrects the address, and runs the page if a lesson's step is done.
+    """
+
+    @wraps(view)
+    def draw(*args: P.args, **kwargs: P.kwargs) -> None:
+        if not is_fragment_rerun():
+            with suppress(PageEndError):
+                view(*args, **kwargs)
+            return
+        with run_in_turn():
+            draw_in_turn(st.session_state[OPEN_PAGE], partial(view, *args, **kwargs), view.__qualname__)
+            is_outdated = navigation.is_line_outdated()
+            correct_address(f"address_{view.__qualname__}")
+        if is_outdated:
+            st.rerun()
+
+    return st.fragment(draw, run_every=run_every)
+
+
+def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
+    """Return `view`, drawn as one element: Streamlit drops a click in a fragment below whose place has changed."""
+
+    @wraps(view)
+    def draw(*args: P.args, **kwargs: P.kwargs) -> R:
+        with st.container():
+            return view(*args, **kwargs)
+
+    return draw
+
+
+_ANSWER: ContextVar[DeltaGenerator | None] = ContextVar("answer_place", default=None)
+_PROOF: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", default=None)
+
+
+def keep_answer_place() -> None:
+    """Have the page's answer stand here, though it is known later."""
+    _ANSWER.set(st.container())
+
+
+def keep_places_above_focus() -> None:
+    """Keep a place for the page's answer, unless there is one, and one for the chart that proves it."""
+    if _ANSWER.get() is None:
+        keep_answer_place()
+        _PROOF.set(_ANSWER.get())
+    else:
+        _PROOF.set(st.container())
+
+
+def take_answer_place() -> DeltaGenerator:
+    """Return the place of the answer: the one that was kept, or here."""
+    place = _ANSWER.get() or st.container()
+    _ANSWER.set(None)
+    return place
+
+
+def take_proof_place() -> DeltaGenerator | None:
+    """Return the place of the chart that proves the answer, if one was kept."""
+    place = _PROOF.get()
+    _PROOF.set(None)
+    return place
+
+
+# --- heading and changes
 
 
 @as_one_element
@@ -64,6 +171,69 @@ def draw_heading(question: str) -> None:
             st.info(f"**Exercise:** {asked}")
             st.page_link(page_named("exercises"), label="Back to the exercise", width="content")
     draw_change_chips()
+
+
+@as_one_element
+def draw_change_chips() -> None:
+    """Draw a chip for each change, pressed while it is on."""
+    setup, page = current_setup(), current_page()
+    if not setup.changes:
+        return
+    tokens, fitted, waits = _read_text(setup)
+    groups, chips = _group(setup), []
+    for group, is_on in groups:
+        reason = name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens)
+        chips.append(Chip(_write_group(group), name_changes(group, tokens), is_on, reason, waits if is_on else ""))
+    with st.container(key=f"{CHANGES_KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
+        draw_chips(chips, _switch, _take_back)
+        if len(groups) > 1:
+            st.button("Take all back", key="changes_back", type="tertiary", on_click=shortcuts.take_back_all)
+        if page.path != "what-if" and not st.context.is_embedded:
+            look = partial(shortcuts.choose_places, whatif_view="what followed")
+            if _draw_button("followed", ":material/arrow_forward:", look):
+                st.switch_page(page_named("what-if"), query_params={})
+    if fitted.applied and not page.shows_changes:
+        st.caption(say("frame", "no-changes"))
+
+
+def _read_text(setup: Lab) -> tuple[Sequence[str], FittedChanges, str]:
+    try:
+        if setup.text.sentences:
+            return setup.batch.tokens[setup.sentence], setup.fitted_changes, ""
+    except PlaygroundError:  # the page says it where it asks for the run
+        pass
+    return (), FittedChanges(), say("frame", "changes-wait")
+
+
+def _group(setup: Lab) -> list[tuple[tuple[Change, ...], bool]]:
+    """The changes as they were made, one in every layer as one, and whether each is on."""
+    made, n_layers = dict(setup.changes), setup.config.n_layers
+    groups = [
+        (group, is_on)
+        for is_on in (True, False)
+        for group in group_layers([each for each in made if made[each] == is_on], n_layers)
+    ]
+    return sorted(groups, key=lambda found: list(made).index(found[0][0]))
+
+
+def _switch() -> None:
+    pressed = _find_group(st.session_state[CHANGES_KEY].switched)
+    shortcuts.switch_changes([each for each, is_on in current_setup().changes if is_on != (each in pressed)])
+
+
+def _take_back() -> None:
+    shortcuts.take_back(_find_group(st.session_state[CHANGES_KEY].taken))
+
+
+def _find_group(text: object) -> tuple[Change, ...]:
+    return next((group for group, _ in _group(current_setup()) if _write_group(group) == text), ())
+
+
+def _write_group(group: Sequence[Change]) -> str:
+    return ",".join(map(write_change, group))
+
+
+# --- pinned settings, the run and its answer
 
 
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
@@ -104,9 +274,9 @@ def _explain_failure(pinned: Lab) -> str:
     return ""
 
 
-def _draw_button(key: str, icon: str, on_click: Callable[[], None], *, disabled: bool = False) -> None:
+def _draw_button(key: str, icon: str, on_click: Callable[[], None], *, disabled: bool = False) -> bool:
     label, help_text = say("frame", f"do-{key}"), say("frame", f"help-{key}")
-    st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
+    return st.button(label, key=key, icon=icon, type="tertiary", on_click=on_click, help=help_text, disabled=disabled)
 
 
 def _pin() -> None:
@@ -177,16 +347,14 @@ def _list_oddities(setup: Lab, run: Run) -> Iterator[str]:
         yield say("frame", "odd-cut", kept=str(run.n_real), cut=str(n_cut), why=explain_cut(setup.values))
 
 
-_ANSWER, _CHIPS = "answer_line", "mask_chips"
-LIKELIEST, LEAST = 5, 0.005
-"""How many words are named, and the least probability."""
+_CHIPS = "mask_chips"
 
 
 def _draw_answer_line(setup: Lab, run: Run) -> None:
     """What the small English fills in for the hidden word, and in a fold the words to hide."""
     hidden = hidden_word(setup)
     place = hidden[0] if hidden else None
-    with st.container(key=_ANSWER, horizontal=True, vertical_alignment="center", gap="small"):
+    with st.container(key="answer_line", horizontal=True, vertical_alignment="center", gap="small"):
         if hidden is not None:
             st.markdown("  \n".join(_describe_answer(setup, *hidden)), width="content")
         with st.popover(say("frame", "hide"), icon=":material/visibility_off:"):
@@ -196,9 +364,6 @@ def _draw_answer_line(setup: Lab, run: Run) -> None:
                 for i, (token, special) in enumerate(zip(run.real_tokens, run.special, strict=False))
             ]
             draw_token_chips(chips, query=place, on_click=_hide, name=_CHIPS)
-            if hidden is not None:
-                st.markdown(say("frame", "answer-depth"))
-                st.dataframe(_by_depth(fill_in(setup)), key=f"{_ANSWER}_by_depth", width="stretch")
 
 
 def _describe_answer(setup: Lab, place: int, right: str) -> Iterator[str]:
@@ -219,17 +384,9 @@ def _describe_answer(setup: Lab, place: int, right: str) -> Iterator[str]:
 
 
 def _list_likeliest(probabilities: Array, right: str) -> str:
-    best = [i for i in np.argsort(-probabilities, kind="stable")[:LIKELIEST] if probabilities[i] >= LEAST]
+    best = [i for i in np.argsort(-probabilities, kind="stable")[:5] if probabilities[i] >= 0.005]
     words = [(VOCABULARY[i], f"{escape_markdown(VOCABULARY[i])} {probabilities[i]:.2f}") for i in best]
     return " · ".join(f"**{told}**" if word == right else told for word, told in words)
-
-
-def _by_depth(probabilities: Array) -> pd.DataFrame:
-    """The likeliest words at every depth: (L + 1) rows."""
-    best = np.argsort(-probabilities, axis=1, kind="stable")[:, :3]
-    rows = [[f"{VOCABULARY[i]} {row[i]:.2f}" for i in chosen] for row, chosen in zip(probabilities, best, strict=True)]
-    index = pd.Index(["embeddings", *(f"layer {i}" for i in range(len(rows) - 1))], name="after")
-    return pd.DataFrame(rows, index, ["likeliest", "second", "third"])
 
 
 def _hide() -> None:

@@ -36,24 +36,21 @@ from playground.web.choices.setup import (
 )
 from playground.web.choices.shortcuts import choose, choose_places, move_focus
 from playground.web.components import drawings
-from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line, draw_token_chips
-from playground.web.shared import page_end, panels, saving
+from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line
+from playground.web.shared import panels, saving
 from playground.web.shared.navigation import page_named
 from playground.words import say
 
 S = TypeVar("S")
 
 Side = tuple[str, Mapping[int, int]]
-"""The place that a chart's rows or columns stand for, and what the axis calls a cell → its number."""
+"""The place that rows or columns stand for, and what the axis calls a cell → its number."""
 
 _HEADER, _MOST_LINES = 38, 40
 """Pixels of a table's header with the border, and lines of a text to copy before it is scrolled."""
 
 PLACES = ("layer", "head", "query", "key")
 """Of the focus, in the line's order."""
-
-WIDGETS: dict[str, Callable[..., None]] = {"token_chips": draw_token_chips}
-"""What draws a `Widget`, by its name; pages add theirs."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +97,7 @@ def draw_page(
     if pins:
         panels.draw_pin_line()
     panels.draw_run_line(changed=changed)
-    page_end.fragment(draw_view)(page, show, scene, shown, live)
+    panels.fragment(draw_view)(page, show, scene, shown, live)
     panels.code_behind(page, *sources)
 
 
@@ -122,7 +119,7 @@ def draw_view(
 
 def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
     """Draw the focus line, below a place for the page's answer; return the focus in this run."""
-    page_end.keep_places_above_focus()
+    panels.keep_places_above_focus()
     focus, last = current_focus(run), asdict(last_places(run))
     moved = ", ".join(f"the last {place} is {last[place]}" for place in moved_places(run))
     weight = run.pattern(focus.layer)[focus.head, focus.query, focus.key]
@@ -156,8 +153,6 @@ def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT, live: Live = 
 
 
 class _Renderer:
-    """Draws items of one page."""
-
     def __init__(self, scene: Scene[Any], live: Live) -> None:
         self.scene, self.live = scene, live
         self.later: list[tuple[DeltaGenerator, tuple[Item, ...]]] = []
@@ -167,9 +162,9 @@ class _Renderer:
         follows_answer = False
         for item in items:
             is_answer = isinstance(item, Paragraph) and item.kind == "answer"
-            proof = page_end.take_proof_place() if follows_answer else None
+            proof = panels.take_proof_place() if follows_answer else None
             proves = isinstance(item, chart.Chart) or (isinstance(item, chart.Group) and item.is_proof)
-            place = page_end.take_answer_place() if is_answer else proof if proves else None
+            place = panels.take_answer_place() if is_answer else proof if proves else None
             with nullcontext() if place is None else place:
                 for drawing in self._draw_item(item):
                     if drawing.beside:
@@ -229,7 +224,7 @@ class _Renderer:
             case chart.Metric(label, value):
                 st.metric(label, value, width="content")
             case chart.Widget(name, data, caption):
-                (self.live.widgets.get(name) or WIDGETS[name])(**data)
+                self.live.widgets[name](**data)
                 if caption:
                     st.caption(caption)
         return drawings
@@ -283,7 +278,6 @@ class PlainFigure(BaseFigure):  # type: ignore[misc]
 
 
 def _pack(value: Any) -> Any:
-    """A table of numbers as its bytes, a fraction of its JSON."""
     is_table = isinstance(value, np.ndarray) and value.ndim == 2 and value.size
     if not is_table or (kind := value.dtype.str[1:]) not in ("f4", "f8", "u1"):
         return value
@@ -300,12 +294,11 @@ def _draw_menu(menu: Menu) -> None:
 
 
 def _draw_button(button: Button) -> None:
-    """The whole page follows a press that changes more than the page's own choices."""
     looks: dict[str, Any] = {"icon": button.icon or None, "help": button.help or None, "disabled": button.is_disabled}
     is_pressed = st.button(button.label, key=button.key, on_click=choose, args=(button.chooses,), **looks)
     if is_pressed and button.opens:
         st.switch_page(page_named(button.opens), query_params={})
-    if is_pressed and button.chooses.keys() & {*SHARED, "do"}:
+    if is_pressed and button.chooses.keys() & {*SHARED, "do"}:  # the whole page follows
         st.rerun()
 
 
@@ -320,9 +313,7 @@ def _row_chooser(
 
 
 def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
-    """The frame at the focus, and what a click on another cell chooses; None for a chart without cells."""
-    ranges = drawn.cells
-    if ranges is None:
+    if (ranges := drawn.cells) is None:
         return None
     places, sides = asdict(focus) | dict(drawn.chart.chosen), (ranges.rows, ranges.columns)
     row, column = (_find_cell(places, side) for side in sides)
@@ -335,7 +326,6 @@ def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
 
 
 def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
-    """What the chart's axis calls the focus, if it shows it."""
     if side is None:
         return 0
     place, numbers = side

@@ -30,7 +30,6 @@ from playground.web.choices.setup import current_setup
 from playground.web.components.drawings import draw_picture_buttons
 from playground.web.components.without_picture import show_only
 from playground.web.session.services import services
-from playground.web.shared.page_end import as_one_element
 from playground.words import say
 
 logger = logging.getLogger(__name__)
@@ -129,14 +128,14 @@ def asked_chart() -> str | None:
     return MAIN_CHARTS.get(asked, asked)
 
 
-@as_one_element
 def begin_page() -> None:
     """Hide all but the asked chart, before the page draws anything."""
     asked = asked_chart()
     _IS_MISSING.set(asked is not None)
-    if asked is not None:
-        shown = [asked, "focus_line", "change_chips_line", _NOTE]
-        show_only([key for key in shown if re.fullmatch(r"[a-z0-9_]+", key)])
+    with st.container():  # one element, with an asked chart or without
+        if asked is not None:
+            shown = [asked, "focus_line", "change_chips_line", _NOTE]
+            show_only([key for key in shown if re.fullmatch(r"[a-z0-9_]+", key)])
 
 
 def is_left_out(key: str) -> bool:

@@ -36,9 +36,8 @@ from playground.web.choices.shortcuts import cut_text, explain_cut_text, follow_
 from playground.web.components.drawings import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page
-from playground.web.shared.page_end import as_one_element, fragment
+from playground.web.shared.panels import as_one_element, fragment
 from playground.web.sidebar import weights_panels
-from playground.web.sidebar.export_dialog import Variants, export_button
 from playground.words import say
 
 GLOSSARY = Path(__file__).with_name("glossary.md").read_text(encoding="utf-8")
@@ -54,7 +53,7 @@ EXPERT = "expert"
 """Key of the experts' expander, whose widgets are drawn only while it is open: two dozen, on every page."""
 
 
-def draw(variants: Variants) -> Callable[[], None]:
+def draw(export_button: Callable[[], None]) -> Callable[[], None]:
     """Draw the sidebar; returns the function that fills its expanders, after the page, which matters more."""
     open_requested_page()
     with st.container(key="state_bar", horizontal=True, gap="small"):
@@ -76,7 +75,7 @@ def draw(variants: Variants) -> Callable[[], None]:
         with expert:
             _draw_expert(setup, locked, is_open=bool(expert.open))
         with more:
-            export_button(variants)
+            export_button()
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
             saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
 

@@ -41,8 +41,7 @@ from playground.web.session.services import services
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import pending_sentence
 from playground.web.shared.navigation import page_named, request_page
-from playground.web.shared.page_end import fragment
-from playground.web.shared.panels import start_comparison
+from playground.web.shared.panels import fragment, start_comparison
 from playground.words import say
 
 # --- the small English

@@ -1,22 +1,44 @@
-"""What is on the screen, to take along: the encoder and its sentence, both halves and a pair, a training run."""
+"""The button “Take it with you” and its dialog: code, the run's data, and how it was made."""
 
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
+import pandas as pd
 import streamlit as st
 
+from playground.accounting.readable import in_units
 from playground.config import ModelConfig
 from playground.errors import InputError
+from playground.export import data
 from playground.export.code import export_encoder, export_pair, export_training
 from playground.export.shown import Place, of_run
-from playground.export.written import Export, save_weights
+from playground.export.written import FILE_NAME, Export, save_weights
+from playground.link.kinds import write_changes
 from playground.link.lab import Lab, find_pair, run_pair
+from playground.runs.encoder_run import Run
 from playground.training.recipe import Recipe
 from playground.web.choices.setup import current_focus, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
+from playground.web.shared import panels
+from playground.web.shared.navigation import current_page
+from playground.web.shared.panels import PageEndError, draw_in_turn, fragment
 from playground.web.shared.renderer import session_view
+from playground.web.shared.saving import current_link, file_name
 from playground.web.views.training import make_plan
+from playground.words import say
+
+_READ = """import json, numpy as np
+run = np.load("{file}", allow_pickle=False)
+about, array = json.loads(str(run["about"])), run["{name}"]"""
+
+BUTTON = "export"
+"""Key of the button; those of the downloads are it and the kind."""
+
+
+# --- the code of what is on the screen
 
 
 def _export_encoder() -> Export:
@@ -59,7 +81,7 @@ def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
 def _setup_with_text() -> Lab:
     setup = current_setup()
     if not setup.text.sentences:
-        raise InputError("Type a sentence into “Your text”: the file is about what the encoder does with it.")
+        raise InputError(say("sidebar", "data.no-text"))
     return setup
 
 
@@ -69,3 +91,113 @@ VARIANTS: dict[str, Callable[[], Export]] = {
     "training run": lambda: _export_training(make_plan().config, make_plan().recipe),
 }
 """By title; each raises PlaygroundError if it can't be written down."""
+
+
+# --- the dialog
+
+
+@fragment
+def export_button() -> None:
+    """Draw the button, whose click leaves the page as it is."""
+    if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
+        show_export()
+
+
+@st.dialog("Take it with you", width="large")
+def show_export() -> None:
+    """Open the dialog."""
+    draw_in_turn("export", _draw_tabs)
+
+
+def _draw_tabs() -> None:
+    tabs = st.tabs(list(TABS), key="export_tabs", on_change="rerun")
+    for tab, draw in zip(tabs, TABS.values(), strict=True):
+        if tab.open:
+            with tab, suppress(PageEndError):
+                draw()
+
+
+def draw_code() -> None:
+    """Draw the code of what is chosen, and its downloads."""
+    page = current_page()
+    key, options = f"{BUTTON}_variant_{page.path}", list(VARIANTS)
+    hidden: Any = {"required": True, "label_visibility": "collapsed"}
+    chosen = st.segmented_control("What", options, default=page.exports, key=key, **hidden) or page.exports
+    if chosen == options[0] and current_setup().switched_on:
+        st.caption(say("sidebar", "code.changes"))
+    with panels.explain_errors():
+        export = VARIANTS[chosen]()
+    st.markdown(say("sidebar", "code"))
+    if export.needs_playground:
+        st.markdown(say("sidebar", "code.package"))
+    with st.container(horizontal=True):
+        code = export.python()
+        _offer(f"{export.name}.py", code, "text/x-python")
+        _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
+        if export.weights is not None:
+            _offer(FILE_NAME, export.weights.data)
+    if export.weights is not None:
+        st.caption(say("sidebar", "code.weights", file=FILE_NAME))
+    st.code(code, language="python", height=440)
+
+
+def _offer(
+    name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
+) -> None:
+    key, icon = f"{BUTTON}_{name.rpartition('.')[2]}", ":material/download:"
+    st.download_button(
+        f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
+    )
+
+
+USUAL = ("layers.{i}.attn.pattern", "final")
+"""Chosen at first: every head's weights, and what leaves the encoder."""
+
+
+def draw_data() -> None:
+    """Draw the choice of a run's arrays, their file, and the lines that read it."""
+    setup = current_setup()
+    panels.require_text(setup, say("sidebar", "data.no-text"))
+    run = panels.shown_run()
+    options, help_text = list(data.list_points(run.config)), say("sidebar", "data.help")
+    points = st.multiselect(say("sidebar", "data"), options, default=USUAL, key="data_points", help=help_text)
+    total = data.count_numbers(run.config, len(run.tokens), points)
+    most = f"{data.MOST_NUMBERS:,}"
+    st.caption(say("sidebar", "data.size", n=f"{total:,}", size=in_units(4 * total, "B"), most=most))
+    names = data.name_arrays(run.config, points)
+    with panels.explain_errors():
+        write = _prepare_file(setup, run, names)
+    name = f"run_{file_name(setup['weights'])}_seed{setup['seed']}.npz"
+    _offer(name, services().turns.defer(write, is_long=total > 10_000_000), fits=total <= data.MOST_NUMBERS)
+    st.code(_READ.format(file=name, name=(names or ["final"])[-1]), language="python")
+
+
+def _prepare_file(setup: Lab, run: Run, names: list[str]) -> Callable[[], bytes]:
+    about = data.describe_run(
+        run,
+        seed=setup["seed"],
+        causal=setup["causal"],
+        sentence=setup.text.sentences[setup.sentence],
+        weights=setup.weights,
+        link=current_link(),
+        do=write_changes(run.interventions),
+    )
+    compute = caches.prepare_run(setup.run_key, frozenset(names).__contains__)
+    return lambda: data.write_npz(about, compute().arrays)
+
+
+def draw_how_made() -> None:
+    """Draw what repeats this view: versions, seed, hash and link."""
+    setup = current_setup()
+    panels.require_text(setup, say("sidebar", "data.no-text"))
+    run = panels.shown_run()
+    with services().turns.take():
+        sha256 = data.weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
+    made = data.versions() | {"seed": str(setup["seed"]), "SHA-256 of all parameters": sha256}
+    st.dataframe(pd.DataFrame(made.items(), columns=["what", "value"]), key="how_made", hide_index=True)
+    st.caption(say("sidebar", "made"))
+    st.code(current_link(), language=None, wrap_lines=True)
+
+
+TABS: dict[str, Callable[[], None]] = {"Code": draw_code, "Data": draw_data, "How this was made": draw_how_made}
+"""What each tab of the dialog draws."""

@@ -41,7 +41,7 @@ from playground.web.session.own_models import OwnModels
 from playground.web.session.result_cache import cache_in_session
 from playground.web.session.services import services
 from playground.web.shared import experiment_buttons, panels, saving
-from playground.web.shared.page_end import fragment
+from playground.web.shared.panels import fragment
 from playground.web.shared.renderer import Live, read_options, render
 from playground.words import say
 

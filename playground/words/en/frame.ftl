@@ -9,7 +9,6 @@ odd-cut = The sentence is cut after { $kept } tokens; { $cut } more are left out
 
 hide = Hide a word
     .how = Press a word: the encoder fills in what it thinks stood there.
-answer-depth = **The answer by layer**, read by the same output head:
 
 code = To run it on your own computer, press **Take it with you** in the sidebar.
 
@@ -47,8 +46,8 @@ help-pin_swap = The pinned settings go into the sidebar, and those of the sideba
 do-unpin = Unpin
 help-unpin = Pages show the present settings alone.
 
-followed = What followed?
-    .help = Opens the page What if at what your changes have moved.
+do-followed = What followed?
+help-followed = Opens the page What if at what your changes have moved.
 changes-full = A link holds { $most } changes at most: take others back above first.
 changes-wait = Waits until there is a sentence that the model can run.
 no-changes = This page shows the model without these changes.

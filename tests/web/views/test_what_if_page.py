@@ -197,7 +197,7 @@ def test_the_verdict_compares_once_every_head_is_measured(monkeypatch: pytest.Mo
 
 def test_from_the_line_of_changes_a_press_leads_to_what_followed_whatever_was_open() -> None:
     app = open_page("attention", **SMALL, text=PAIR, whatif_view=PARTS, do="0.2:zero")
-    press(app, "changes_followed")
+    press(app, "followed")
     assert app.session_state["whatif_view"] == "what followed"
 
 

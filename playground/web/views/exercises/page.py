@@ -28,7 +28,7 @@ from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.navigation import lesson_name
-from playground.web.shared.page_end import PageEndError
+from playground.web.shared.panels import PageEndError
 from playground.web.shared.renderer import render
 from playground.web.views.exercises.answers import draw_form, draw_way_back, read_form, read_given, settings_of
 from playground.web.views.exercises.attempts import (
