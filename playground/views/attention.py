@@ -80,7 +80,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     linking = _list_linking_heads(scene.now.run, scene.focus)
     every_head = Group("", (_all_heads(scene, options),), is_late=True)
     drawing = tuple(
-        Control(f"attention_{name}", say("attention", name), say("attention", f"{name}.help"))
+        Control(f"attention_{name}", say("attention", f"draw-{name}"), say("attention", f"draw-{name}.help"))
         for name in ("show", "colours", "hide")
     )
     large = (_pattern_map(scene, options), Panel("attention_drawing", say("attention", "drawing"), drawing))

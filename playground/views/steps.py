@@ -84,7 +84,7 @@ def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
     at = stages.index(name)
     ends = {"back": at - 1, "next": at + 1}
     buttons = (
-        Button(f"stage_{way}", say("steps", way), {"step_stage": stages[to % len(stages)]}, is_disabled=is_end)
+        Button(f"stage_{way}", say("steps", f"move-{way}"), {"step_stage": stages[to % len(stages)]}, is_disabled=is_end)
         for way, to in ends.items()
         for is_end in [not 0 <= to < len(stages)]
     )

@@ -12,7 +12,6 @@ from streamlit.delta_generator import DeltaGenerator
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.accounting import count_parameters
 from playground.config import SETTINGS, SettingGroup
 from playground.errors import InputError
 from playground.link import english, params
@@ -112,18 +111,14 @@ def draw_text_and_weights() -> tuple[Lab, Collection[str]]:
     if setup.state.is_english:
         weights_panels.draw_move(setup)
     widgets.choice("weights", on_change=weights_chosen)
-    n = f"{count_parameters(setup.config).total:,}"
     if weights == "minilm":
-        moves = say("sidebar", "minilm.train") if open_page.is_training_page() else say("sidebar", "minilm.moves")
-        st.caption(say("sidebar", "minilm", parameters=n, moves=moves))
+        st.caption(say("sidebar", f"minilm-{'train' if open_page.is_training_page() else 'moves'}"))
     elif weights == "english":
         weights_panels.draw_english(setup)
     elif weights == "mine":
         weights_panels.draw_upload(setup)
     elif weights == "trained here":
         weights_panels.draw_trained(setup)
-    elif not open_page.is_training_page():
-        st.caption(say("sidebar", "random", parameters=n))
     return setup, locked
 
 
@@ -253,9 +248,6 @@ def _open_saved_link(file: UploadedFile) -> None:
 _AREA, _LINE = "phone_text", "front_text"
 """Keys of the second field for the text: an area on phones, and a line on the front page."""
 
-_REPLACED = "_phone_text_replaced"
-"""Session key of what the second field said before the sidebar's text took its place."""
-
 
 def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
     """Draw the menu (pages by fold), the link's button and the text a second time, for phones."""
@@ -292,11 +284,8 @@ def draw_front_field() -> None:
 def _draw_second_field(*, is_line: bool = False) -> None:
     text, key = current_setup()["text"], _LINE if is_line else _AREA
     # Written only if the sidebar's field says something else: a rerun must not undo what is being typed.
-    replaced = st.session_state.get(key)
-    if replaced != text:
-        st.session_state[_REPLACED], st.session_state[key] = replaced, text
-    else:
-        st.session_state.pop(_REPLACED, None)
+    if st.session_state.get(key) != text:
+        st.session_state[key] = text
     if is_line:
         st.text_input(say("sidebar", "front"), key=key, on_change=_use_text, args=(key,))
     else:
@@ -307,7 +296,7 @@ def _use_text(key: str) -> None:
     """Take what was typed into the second field, unless the browser sent an old text late."""
     keep_replaced()
     typed = st.session_state[key]
-    if is_late("text", typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
+    if is_late("text", typed, in_second_field=True):
         st.session_state[key] = st.session_state["text"]
     else:
         shortcuts.replace_text(cut_text("text", typed), by_second_field=True)

@@ -1,8 +1,7 @@
 """What the sidebar says of the chosen weights: the small English, a visitor's file, a network trained here."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import partial
-from statistics import fmean
 from typing import Any
 
 import streamlit as st
@@ -11,12 +10,10 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from playground.accounting import count_parameters
 from playground.accounting.readable import duration
 from playground.charts.names import escape_markdown, quote_token
-from playground.errors import InputError, PlaygroundError
+from playground.errors import InputError
 from playground.language.answers import nearest_sentences
-from playground.language.capabilities import CAPABILITIES
-from playground.language.family import shares_of
 from playground.language.network import Spec
-from playground.language.text import IDS, join_words
+from playground.language.text import join_words
 from playground.link import english
 from playground.link.lab import Lab
 from playground.link.params import TRAINED
@@ -25,16 +22,16 @@ from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, Vocabu
 from playground.text.wording import quote_text
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork, describe_origin
-from playground.views.parts import LEAST_CHANGE, name_spec
+from playground.views.parts import name_spec
 from playground.web.choices import open_page, widgets
-from playground.web.choices.setup import current_setup, lab_of, last_move
+from playground.web.choices.setup import current_setup, last_move
 from playground.web.choices.shortcuts import (
     back_to_minilm,
     use_example_text,
     use_sentence,
 )
 from playground.web.session import own_models
-from playground.web.session.caches import APP, fill_in, hidden_word
+from playground.web.session.caches import APP
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
 from playground.web.session.own_models import UploadedWeights, session_models
 from playground.web.session.services import services
@@ -51,51 +48,14 @@ STAYS, LEAVES = 1.5, 30.0
 
 
 def draw_move(setup: Lab) -> None:
-    """Draw what the shown encoder costs beside the base, and the answer before and after the last move."""
+    """Draw how many parameters the shown encoder has beside the base, or which one is shown instead."""
     spec = english.spec_of(setup.values)
     if setup.state.chosen is not None:
         st.caption(say("sidebar", "nearest", name=name_spec(spec)))
     elif not setup["untrained"]:
         n, base = (f"{count_parameters(each.config).total:,}" for each in (spec, Spec()))
-        costs = f"{n} parameters" if n == base else f"**{n}** parameters (base: {base})"
-        lines = (_describe_answer(setup), " · ".join(_describe_capabilities(spec)), costs)
         with st.container(key="move_cost"):
-            st.markdown("  \n".join(filter(None, lines)))
-
-
-def _describe_answer(setup: Lab) -> str:
-    try:
-        hidden = hidden_word(setup) if setup.text.sentences else None
-        if hidden is None or not hidden[1]:
-            return ""
-        word = hidden[1]
-        now, before = float(fill_in(setup)[-1, IDS[word]]), ""
-        moment = last_move()[0]
-        moved = None if moment is None else lab_of(moment.values)
-        if moved is not None and moved.state.is_english and moved.text_key == setup.text_key:
-            before = f"{float(fill_in(moved)[-1, IDS[word]]):.2f} → "
-    except PlaygroundError:  # the page says why there is no run
-        return ""
-    return f"*{escape_markdown(word)}*: {before}**{now:.2f}**"
-
-
-def _describe_capabilities(spec: Spec) -> Iterator[str]:
-    """The two capabilities furthest from the base, with the range of the seeds."""
-    shares, base = _shares(spec), _shares(Spec())
-    if not shares or not base:
-        return
-    moved = {name: fmean(shares[name]) - fmean(base[name]) for name in CAPABILITIES}
-    for name in sorted(moved, key=lambda name: -abs(moved[name]))[:2]:
-        if abs(moved[name]) > LEAST_CHANGE:
-            seeds = f" ({min(shares[name]):.2f}–{max(shares[name]):.2f})" if len(shares[name]) > 1 else ""
-            yield f"*{CAPABILITIES[name].title}* {fmean(base[name]):.2f} → **{fmean(shares[name]):.2f}**{seeds}"
-
-
-def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
-    """The shares right of every seed that was measured, or of the one network that there is."""
-    measured = shares_of(spec)
-    found = None if measured else APP.find_english(spec)
-    return {name: [share] for name, share in found.shares.items()} if found else measured
+            st.markdown(f"{n} parameters" if n == base else f"**{n}** parameters (base: {base})")
 
 
 def draw_english(setup: Lab) -> None:
@@ -177,9 +137,6 @@ def _start(spec: Spec) -> None:
 EXAMPLE = "trained_example"
 """Key of the button that sets an example of the task as text."""
 
-_LISTED = 30
-"""Tokens of a vocabulary that are listed; a longer one is counted."""
-
 
 def draw_trained(setup: Lab) -> None:
     """Draw the network's results and unknown tokens, or a link to the page Training."""
@@ -211,7 +168,7 @@ def draw_trained(setup: Lab) -> None:
 def _list_known(trained: TrainedNetwork) -> str:
     tokens = map(trained.tokenizer.id_to_token, range(len(SPECIALS), trained.tokenizer.vocab_size))
     symbols = [token for token in tokens if token not in {BOS, EOS}]
-    return f"{len(symbols)} characters" if len(symbols) > _LISTED else " ".join(map(quote_token, symbols))
+    return f"{len(symbols)} characters" if len(symbols) > 30 else " ".join(map(quote_token, symbols))
 
 
 # --- a visitor's own file
@@ -257,33 +214,27 @@ def _describe(upload: UploadedWeights, setup: Lab) -> Iterator[str]:
         yield say("sidebar", "file-open", settings=", ".join(upload.recognised.open_settings))
     if not settled["vocab_size"]:
         yield say("sidebar", "file-vectors", seed=str(setup["seed"]))
-    if upload.not_finite:
-        yield say("sidebar", "file-not-finite", name=upload.not_finite)
 
 
 def _draw_reading(upload: UploadedWeights) -> None:
     """The choice of how text becomes ids, unless the file says it or has no token table."""
     tokenizer, rows = upload.tokenizer, upload.token_rows
-    if not isinstance(tokenizer, VocabularyTokenizer | IdTokenizer | None):
-        st.caption(say("sidebar", "own-tokenizer", tokens=f"{tokenizer.vocab_size:,}"))
-        return
-    if not rows:
+    if not rows or not isinstance(tokenizer, VocabularyTokenizer | IdTokenizer | None):
         return
     is_typed, has_words = isinstance(tokenizer, IdTokenizer), isinstance(tokenizer, VocabularyTokenizer)
-    # The widget is forgotten while it is not drawn.
-    st.session_state.setdefault(READING, "ids" if is_typed else "vocabulary" if has_words else "tokenizer")
+    now = "ids" if is_typed else "vocabulary" if has_words else "tokenizer"
+    st.session_state.setdefault(READING, now)  # the widget is forgotten while it is not drawn
     options: Any = {"format_func": lambda each: say("sidebar", f"reading-{each}"), "on_change": _change_reading}
     reading = st.selectbox(say("sidebar", "reading"), ["tokenizer", "vocabulary", "ids"], key=READING, **options)
+    if reading == "ids":
+        st.caption(say("sidebar", "read-ids", last=f"{rows - 1:,}"))
     if reading != "vocabulary":
-        st.caption(say("sidebar", f"read-{reading}", last=f"{rows - 1:,}"))
         return
     options = {"max_upload_size": MAX_VOCABULARY_BYTES // 2**20, "help": say("sidebar", "vocabulary.help")}
     saving.draw_uploader(say("sidebar", "vocabulary"), VOCABULARY_UPLOADER, _open_vocabulary, **options)
     if isinstance(tokenizer, VocabularyTokenizer):
-        words = f"{len(tokenizer.ids):,}"
-        st.caption(
-            say("sidebar", "vocabulary.told", file=quote_text(upload.tokenizer_file), words=words, rows=f"{rows:,}")
-        )
+        told = {"file": quote_text(upload.tokenizer_file), "words": f"{len(tokenizer.ids):,}", "rows": f"{rows:,}"}
+        st.caption(say("sidebar", "vocabulary.told", **told))
 
 
 def _change_reading() -> None:

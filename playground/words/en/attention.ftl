@@ -10,11 +10,11 @@ shown-one = layer { $layer }, head { $head }
 shown-average = layer { $layer }, average of heads
 
 drawing = How it is drawn
-show = Show
+draw-show = Show
     .help = A head is one of the attention computations that run side by side in a layer.
-colours = Colours
+draw-colours = Colours
     .help = square root: faint attention shows too. linear: half the weight has half the colour.
-hide = hide special tokens
+draw-hide = hide special tokens
     .help = Leaves padding, [CLS] and [SEP] out of maps, lines and ranking. All numbers still count them.
 map =
     .alt = Attention of { $name }: queries in rows, keys in columns

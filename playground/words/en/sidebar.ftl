@@ -31,10 +31,8 @@ help-norm = What keeps the vectors' lengths in range; none leaves it out.
 label-residual = residuals
 help-residual = Each part adds to its input instead of replacing it.
 
-minilm = **MiniLM-L6**, { $parameters } parameters, trained on pairs of sentences. { $moves }
-    .moves = Moving a control opens a trained encoder of the small English.
-    .train = It is too large to train here: the controls show its kind in small, which is trained instead.
-random = :orange-badge[random weights] { $parameters } parameters; nothing was learnt.
+minilm-moves = Moving a control opens a trained encoder of the small English.
+minilm-train = MiniLM is too large to train here: the controls show its kind in small, which is trained instead.
 
 nearest = :orange-badge[nobody has trained this one yet] The page shows the nearest that is there: **{ $name }**.
 compare = Compare both
@@ -56,14 +54,11 @@ close = Close this file
 file = **{ $file }**: names of { $title }, { $tensors } tensors, { $n } numbers.
 file-open = It does not say **{ $settings }**: set them as in your code.
 file-vectors = It has no token table: tokens are random vectors, drawn from seed { $seed }.
-file-not-finite = :orange-badge[not finite] { $name } holds NaN or an infinite number.
-own-tokenizer = Text is read with its own tokenizer, which has { $tokens } tokens.
 reading = Your file does not say which word has which id. Your text is read with
 reading-tokenizer = the tokenizer of the sidebar
 reading-vocabulary = my own vocabulary
 reading-ids = ids that I type as numbers
 read-ids = Write ids from 0 to { $last } with blanks between them, one sentence a line.
-read-tokenizer = That tokenizer counts ids in its own way, so they may stand for other words than in your model.
 vocabulary = Its vocabulary: one word a line, or JSON
     .help = The first line is the word with id 0. JSON gives each word its id, as `json.dump(word_to_id, file)` writes it. At most 2 MB, kept in your session.
     .told = **{ $file }**: { $words } words for { $rows } rows.

@@ -80,8 +80,8 @@ drops = During training, *dropout* sets each number to 0 with probability p = { 
     .alt = Heatmap: what each number was multiplied by at every dropout
 
 stage = Stage
-back = Back
-next = Next
+move-back = Back
+move-next = Next
 place = { $at } of { $of }
 ways = Go through it as tutorial { $tutorial } does
 path = Order

@@ -107,8 +107,6 @@ def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) ->
     network = load_shipped(change(**{key: True if value == "true" else value for key, value in link.items()}))
     best = network.predict(MASKED)
     assert f"{best[0][0]} {best[0][1]:.2f}" in prose(app)
-    right = dict(network.predict(MASKED, 100))["animal"]
-    assert f"*animal*: **{right:.2f}**" in prose(app)
     told = open_link("?weights=english&" + "&".join(f"{key}={value}" for key, value in link.items()))
     assert told.batch.tokens[0][english.PLACE] == "[MASK]"
     assert told.config == network.spec.config

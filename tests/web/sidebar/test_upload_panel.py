@@ -40,13 +40,6 @@ def test_what_is_asked_begins_with_the_tutorials_own() -> None:
     assert f"“model.safetensors”**: names of {PRESETS['tutorial-a'].title}, 35 tensors" in captions(app)
 
 
-def test_weights_that_are_not_numbers_are_shown_and_said() -> None:
-    weights = own_model()
-    weights["layers.1.ffn.up.weight"][0, 0] = float("nan")
-    app = open_mine(weights)
-    assert ":orange-badge[not finite] layers.1.ffn.up.weight holds NaN" in captions(app)
-
-
 def test_five_words_fit_five_rows_and_six_do_not() -> None:
     app = open_mine(own_model(vocab_size=5), text="this is an example sentence")
     assert not app.error
