@@ -11,12 +11,10 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
-from playground.training.job import measure_speed
 from playground.training.network import N_EVALUATIONS
-from playground.training.recipe import Recipe
-from playground.training.tasks import Data, make_data
-from playground.training.tasks.task import IGNORE
-from playground.training.trainer import Trainer
+from playground.training.recipe import IGNORE, Data, Recipe
+from playground.training.tasks import make_data
+from playground.training.trainer import Trainer, measure_speed
 
 CONFIG = replace(
     PRESETS["minilm-l6"].config, d_model=64, n_heads=4, n_layers=2, d_ff=256, embedding_norm=False, n_segments=0

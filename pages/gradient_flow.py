@@ -9,7 +9,6 @@ from playground.link import query
 from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
-from playground.views.training_curves import WatchedVariants
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiments import (
     Experiment,
@@ -58,10 +57,9 @@ def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are."""
     status = experiment_buttons.variants_status(experiment)
     experiment_buttons.show_progress(experiment, status)
-    state, data = experiment.state, training_data(experiment.inputs[0].recipe)
-    if state is not None:
-        scene = Scene(WatchedVariants(state, data, not experiment.ended))
-        render(view.show_pair(scene), scene)
+    if experiment.state is not None:
+        scene = Scene(experiment.state)
+        render(view.show_pair(scene, grows=not experiment.ended), scene)
 
 
 panels.draw_heading("Does the gradient reach the first layer?")

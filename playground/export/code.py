@@ -17,8 +17,8 @@ from playground.export.shown import SHOWN, Place, ShownEncoder, refuse_infinite
 from playground.export.written import Export, OwnWeights, Section
 from playground.runs.pair_run import PairRun, Side
 from playground.text.wording import count_noun
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data
+from playground.training.recipe import Data, Recipe
+from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
 
 

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 from playground.errors import ClusterError, explain
-from playground.jobs.pool import Computation, JobPool, JobStatus, Request, S
+from playground.jobs import Computation, JobPool, JobStatus, Request, S
 
 UNREACHABLE = "The machines that compute this cannot be reached right now; try again in some minutes."
 

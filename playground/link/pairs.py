@@ -12,9 +12,9 @@ from playground.link.state import RANDOM, TRANSLATOR, Owner, TextKey, WeightsId
 from playground.runs import pair_run
 from playground.runs.pair_run import PairRun
 from playground.text import split_sentences
-from playground.training.answers import write_targets
+from playground.training.network import write_targets
+from playground.training.recipe import BOS
 from playground.training.tasks.symbol_tasks import split_words
-from playground.training.tasks.task import BOS
 
 
 class PairKey(NamedTuple):

@@ -78,8 +78,6 @@ TRAINING: dict[str, Param] = {
     "training_moment": Whole(LAST_MOMENT, 0, LAST_MOMENT),
     "training_sequence": Text("", longest=1_000),
     "training_prompt": Text("The ", longest=200),
-    "training_heat": Size(0.7, (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)),
-    "training_top_k": Whole(0, 0, 20),
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}

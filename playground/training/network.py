@@ -1,7 +1,11 @@
-"""What is trained, and its scores: an encoder with a head, or an encoder–decoder; a run's history."""
+"""What is trained, an encoder with a head or an encoder–decoder: its scores, its answers, and a run's history.
 
-from collections.abc import Mapping
+Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Literal, cast
 
 import torch
@@ -10,13 +14,15 @@ from torch import Tensor, nn
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace, causal_and_padding, causal_mask
+from playground.model.changes import Change
 from playground.model.init import Linear, initial_weights
+from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED, or_untraced
 from playground.runs.arrays import Array, stack_layers
 from playground.runs.pair_run import ATTENTION_POINTS
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data, Examples, Task
-from playground.training.tasks.task import IGNORE
+from playground.text import Batch, Tokenizer
+from playground.training.recipe import BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS, Data, Examples, Recipe, Task
+from playground.training.tasks import TASKS
 
 
 class Tagger(nn.Module):
@@ -122,9 +128,13 @@ _TOKENS = 8_192
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
     """Return logits, (B, T', C), with the masks that the recipe leaves on."""
     if isinstance(network, EncoderDecoder):
-        masks = (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
-        return cast(Tensor, network(batch.ids, batch.decoder_ids, *masks, trace))
+        return cast(Tensor, network(batch.ids, batch.decoder_ids, *pair_masks(batch, recipe), trace))
     return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
+
+
+def pair_masks(batch: Examples, recipe: Recipe) -> tuple[Tensor | None, Tensor | None]:
+    """Return an encoder–decoder's masks, (B, 1, T) and (B, 1, T'); None: everywhere."""
+    return (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
 
 
 def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
@@ -192,3 +202,109 @@ def take_snapshot(network: Network, data: Data, recipe: Recipe, device: torch.de
     points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else ATTENTION_POINTS
     layers = range(network.config.n_layers)
     return {name: stack_layers(trace, point, layers) for name, point in points.items()}
+
+
+# --- answers
+
+MAX_TOKENS = 4_096
+"""Tokens that effects are measured on."""
+
+
+def first_sequences(examples: Examples) -> Examples:
+    """Return the first sequences within `MAX_TOKENS`, one at least."""
+    return examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))]
+
+
+@torch.inference_mode()
+def score_changed(
+    network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
+) -> tuple[float, float]:
+    """Return the accuracy and the mean probability of the right class, with interventions in every sequence's encoder.
+
+    A decoder is given the right beginning.
+    """
+    batch = examples.to(device)
+    trace: Trace = UNTRACED
+    if interventions:
+        trace = InterventionTrace([interventions] * len(batch), batch.mask, keep=None)
+    if isinstance(network, EncoderDecoder):
+        masks = pair_masks(batch, recipe)
+        logits = network.decode(batch.decoder_ids, network.encoder(batch.ids, masks[0], trace), *masks)
+    else:
+        logits = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
+    logits, targets = select_scored(logits, batch.targets)
+    right = logits.softmax(dim=-1).gather(-1, targets[:, None])  # (S, 1)
+    is_right = logits.argmax(dim=-1) == targets
+    return float(is_right.double().mean()), float(right.double().mean())
+
+
+def next_token_probabilities(tagger: Tagger, read: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Return tokens, likeliest first and without special ones, and their probabilities of coming next: (K,), (K,)."""
+    device = next(tagger.parameters()).device
+    with torch.inference_mode():
+        logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)
+    ordered = logits[len(SPECIALS) :].cpu().to(torch.float64).sort(descending=True)
+    return len(SPECIALS) + ordered.indices, ordered.values.softmax(0)
+
+
+def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
+    """Take the most likely token at every step: (B, Ts) → (B, Tt), 0 after [EOS]; InputError over max_len."""
+    target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
+    ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
+    keys = None if src_mask is None else src_mask[:, None]  # (B, 1, Ts)
+    with torch.inference_mode():
+        memory = model.encode(src_ids, keys)
+        while target.shape[1] <= longest and not ended.all():
+            likeliest = model.decode(target, memory, keys)[:, -1:].argmax(-1)  # (B, 1)
+            target = torch.cat([target, likeliest.masked_fill(ended, 0)], 1)
+            ended |= likeliest == EOS_ID
+    return target[:, 1:].clone()
+
+
+def write_targets(model: EncoderDecoder, vocabulary: Tokenizer, sources: Batch, longest: int) -> tuple[str, ...]:
+    """Return the target of each source in words."""
+    device = next(model.parameters()).device
+    ids = decode_greedily(model, sources.ids.to(device), sources.mask.to(device), longest)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in ids.tolist())
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sequence with its answers."""
+
+    text: str
+    """What the network reads."""
+    right_answer: tuple[str, ...]
+    answer: tuple[str, ...]
+
+    @property
+    def n_wrong(self) -> int:
+        """Number of places where the answers differ."""
+        return sum(right != answer for right, answer in zip_longest(self.right_answer, self.answer))
+
+
+def answer_examples(network: Network, data: Data, examples: Examples, recipe: Recipe) -> list[Sample]:
+    """Return the answers to some sequences."""
+    batch = examples.to(next(network.parameters()).device)
+    if isinstance(network, EncoderDecoder):
+        mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
+        rows = decode_greedily(network, batch.ids, mask, longest).cpu()
+        answers = [_before_eos(row.tolist()) for row in rows]
+    else:
+        with torch.inference_mode():
+            rows = scores(network, batch, recipe).argmax(-1).cpu()
+        answers = [row[targets != IGNORE].tolist() for row, targets in zip(rows, examples.targets, strict=True)]
+    return [
+        Sample(data.text(ids[mask].tolist()), right_answer(data, targets), tuple(data.labels[i] for i in answer))
+        for ids, mask, targets, answer in zip(examples.ids, examples.mask, examples.targets, answers, strict=True)
+    ]
+
+
+def right_answer(data: Data, targets: Tensor) -> tuple[str, ...]:
+    """Return the classes of a row of targets (T',), without [EOS]."""
+    ids: list[int] = targets[targets != IGNORE].tolist()
+    return tuple(data.labels[i] for i in (_before_eos(ids) if data.task.has_decoder else ids))
+
+
+def _before_eos(ids: list[int]) -> list[int]:
+    return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids

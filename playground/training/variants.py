@@ -1,4 +1,4 @@
-"""Train variants of one network with the same seeds, and compare them; Tutorial C's ten regularisers as variants."""
+"""Trainings that others look at: one run, or variants of a network compared seed by seed, as the ten regularisers."""
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -9,12 +9,89 @@ from typing import Any
 import torch
 
 from playground.config import ModelConfig
-from playground.jobs import Computation, JobStatus, Request
+from playground.jobs import Computation, JobStatus
 from playground.text.wording import lower_first
 from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data, make_data
+from playground.training.recipe import Data, Recipe
+from playground.training.tasks import TASKS, make_data
+from playground.training.trained_network import TrainedNetwork, from_trainer
 from playground.training.trainer import Outcome, Trainer
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What is to be seen of a run: no weights while it trains, no training set."""
+
+    config: ModelConfig
+    recipe: Recipe
+    data: Data
+    """Without its training set; of the validation set the first sequence."""
+    history: History
+    progress: float = 0.0
+    teacher_step: int | None = None
+    """While the teacher learns first."""
+    message: str = ""
+    """How it ended."""
+    trained: TrainedNetwork | None = None
+    """After the end; None if no step was done."""
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return len(self.history.loss)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of network, curves and attention."""
+        return self.history.n_bytes + (0 if self.trained is None else self.trained.n_bytes)
+
+    @property
+    def latest(self) -> tuple[int, float, float] | None:
+        """Step, loss and accuracy of the latest validation; after the end, of the final weights."""
+        if self.trained is not None:
+            results = self.trained.results
+            return results.kept_step, results.validation_loss, results.validation_accuracy
+        looks = self.history.evaluations
+        return (looks[-1].step, looks[-1].validation.loss, looks[-1].validation.accuracy) if looks else None
+
+
+class Training(Computation[TrainingState]):
+    """A trainer that others look at; after its end, its last state alone."""
+
+    def __init__(
+        self, config: ModelConfig, recipe: Recipe, device: torch.device | str = "cpu", data: Data | None = None
+    ) -> None:
+        self._trainer: Trainer | None = Trainer(config, recipe, torch.device(device), data=data)
+        shown = self._trainer.data.without_examples(n_validation=1)
+        self._state = TrainingState(self._trainer.config, recipe, shown, self._trainer.history)
+
+    @property
+    def state(self) -> TrainingState:
+        """What is to be seen by now."""
+        trainer = self._trainer
+        if trainer is None:
+            return self._state
+        teacher = trainer.teacher
+        teacher_step = None if teacher is None or teacher.outcome else teacher.step
+        history, progress = trainer.history.copy(), trainer.progress
+        return replace(self._state, history=history, progress=progress, teacher_step=teacher_step)
+
+    def run(self) -> Generator[int]:
+        """Train; yields after every step."""
+        if self._trainer is not None:
+            yield from self._trainer.run()
+
+    def close(self, status: JobStatus) -> None:
+        """Keep what it has reached, and free everything else."""
+        trainer, last = self._trainer, self.state
+        if trainer is None:
+            return
+        trained = from_trainer(trainer) if status != "failed" and last.step else None
+        self._state = replace(last, message=trainer.message(), trained=trained)
+        self._trainer = None
+
+
+# --- variants side by side
 
 
 @dataclass(frozen=True)
@@ -51,16 +128,21 @@ class VariantsState:
     """What is to be seen of all runs."""
 
     runs: tuple[VariantRun, ...]
+    data: Data
+    """Of the first seed."""
     results: tuple[VariantResult, ...] = ()
     """Of those that have begun, in the order of `runs`."""
-    n_answers: int = 0
-    """Of the first seed's validation set."""
     progress: float = 0.0
 
     @property
     def n_ended(self) -> int:
         """Number of runs done."""
         return sum(result.has_ended for result in self.results)
+
+    @property
+    def n_seeds(self) -> int:
+        """Seeds of each variant."""
+        return len(seeds_of(self.runs))
 
     @property
     def n_bytes(self) -> int:
@@ -93,13 +175,13 @@ class VariantTraining(Computation[VariantsState]):
     """
 
     def __init__(
-        self, runs: Sequence[VariantRun], device: torch.device | None = None, data: Mapping[int, Data] | None = None
+        self, runs: Sequence[VariantRun], device: torch.device | str = "cpu", data: Mapping[int, Data] | None = None
     ) -> None:
-        self.runs = tuple(runs)
-        self._device = device or torch.device("cpu")
+        self.runs, self._device = tuple(runs), torch.device(device)
         first = self.runs[0].recipe
-        self._data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
-        self._n_answers = self._data[first.seed].validation.n_answers
+        self._data = data or {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)}
+        shown = self._data[first.seed]
+        self._shown = shown.without_examples(len(shown.validation))
         self._done: tuple[VariantResult, ...] = ()
         self._running: tuple[int, Trainer] | None = None
 
@@ -111,7 +193,7 @@ class VariantTraining(Computation[VariantsState]):
         if running is not None and running[0] == len(results):
             done += running[1].progress
             results = (*results, _result(self.runs[len(results)], running[1]))
-        return VariantsState(self.runs, results, self._n_answers, done / len(self.runs))
+        return VariantsState(self.runs, self._shown, results, done / len(self.runs))
 
     def run(self) -> Generator[None]:
         """Train all; yields after every step."""
@@ -133,17 +215,6 @@ def _result(run: VariantRun, trainer: Trainer) -> VariantResult:
     outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots={})
     last = history.evaluations[-1] if history.evaluations else None
     return VariantResult(run, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)
-
-
-@dataclass(frozen=True)
-class VariantsRequest(Request[VariantsState]):
-    """Runs to train; `data` is theirs, by seed."""
-
-    runs: tuple[VariantRun, ...]
-
-    def build(self) -> VariantTraining:
-        """Return the training before its first step."""
-        return VariantTraining(self.runs, torch.device(self.device), self.data)
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
-from playground.training.tasks.task import EOS
+from playground.training.recipe import EOS
 from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence, source_places
 from playground.training.trained_network import TrainedNetwork
 from playground.words import say

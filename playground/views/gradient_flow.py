@@ -44,10 +44,9 @@ from playground.link.lab import Lab, once, read_text
 from playground.link.opening import LinkedView
 from playground.link.state import RANDOM
 from playground.text.wording import join_words, upper_first, write_number, write_share
-from playground.training.recipe import Recipe, architecture
-from playground.training.tasks import Data
-from playground.training.variants import VariantRun, difference_noise
-from playground.views.training_curves import WatchedVariants, list_series, run_lines
+from playground.training.recipe import Data, Recipe, architecture
+from playground.training.variants import VariantRun, VariantsState, difference_noise
+from playground.views.regularisers import list_series, run_lines
 from playground.words import say
 
 LONGEST = 64
@@ -206,37 +205,37 @@ def pair_trainings(config: ModelConfig, pair: Sequence[Variant], recipe: Recipe,
     return tuple(VariantRun(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair)
 
 
-def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
+def show_pair(scene: Scene[VariantsState], *, grows: bool = False) -> Iterator[Item]:
     """Yield what each has learnt."""
-    state = scene.now.state
+    state = scene.now
     if state.results and state.n_ended == len(state.runs):
         yield Paragraph(say("gradient_flow", "outcome", **find_outcome(scene.now)))
-    yield Picture[WatchedVariants](
+    yield Picture[VariantsState](
         key="gradient_training",
         alt=say("gradient_flow", "training.alt"),
-        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{scene.now.data.task.name}")),
+        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{state.data.task.name}")),
         figure=draw_pair,
         table=lambda pair: pd.DataFrame(
-            {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}
+            {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.results}
         ).rename_axis("after step"),
-        grows=scene.now.grows,
+        grows=grows,
     )
 
 
-def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
+def find_outcome(pair: VariantsState) -> dict[str, Any]:
     """Return both shares right, the simple rule's, and which difference can be chance."""
-    shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.state.results}
+    shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.results}
     return {
-        "steps": pair.state.runs[0].recipe.steps,
+        "steps": pair.runs[0].recipe.steps,
         "shares": join_words([f"*{name}* **{write_share(share)}**" for name, share in shares.items()]),
         "rule": pair.data.baseline,
-        "noise": difference_noise(min(shares.values()), pair.state.n_answers),
+        "noise": difference_noise(min(shares.values()), pair.data.validation.n_answers),
     }
 
 
-def draw_pair(pair: WatchedVariants) -> Figure:
+def draw_pair(pair: VariantsState) -> Figure:
     """Return shares right by step beside the simple rule's."""
-    steps = pair.state.runs[0].recipe.steps
+    steps = pair.runs[0].recipe.steps
     looks = {
         each.name: {
             "color": COLOURS[each.norm, each.residual],

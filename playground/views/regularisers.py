@@ -1,7 +1,7 @@
 """Regularisers: runs with and without, side by side, and what each of the ten does."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,8 +13,18 @@ from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Pi
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.network import Measured
-from playground.training.variants import REGULARISERS, VariantsState, difference_noise, first_seed, measure_effects
-from playground.views.training_curves import SETS, SHARES, WatchedVariants, run_lines, tabulate_runs
+from playground.training.trained_network import list_changed_settings
+from playground.training.variants import (
+    REGULARISERS,
+    VariantResult,
+    VariantRun,
+    VariantsState,
+    difference_noise,
+    first_seed,
+    measure_effects,
+    seeds_of,
+)
+from playground.views.training import SETS, SHARES, evaluated_line
 from playground.words import say
 
 _COMMON = {"regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1"}
@@ -24,18 +34,10 @@ READY: Mapping[str, Mapping[str, Any]] = {
         "regularisers_task": "Sort", "regularisers_data": "small",
         "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
     },
-    "smoothing": _COMMON | {
-        "regularisers_task": "Copy, taught with errors", "regularisers_data": "small",
-        "regularisers_chosen": ["Label smoothing"], "regularisers_label_smoothing": 0.5,
-    },
     "clipping": _COMMON | {
         "regularisers_task": "Copy", "regularisers_data": "plenty",
         "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
         "regularisers_optimizer": "sgd", "regularisers_lr": 1,
-    },
-    "no_causal_mask": _COMMON | {
-        "regularisers_task": "Next character", "regularisers_data": "small",
-        "regularisers_chosen": ["Without causal mask"],
     },
 }  # fmt: skip
 """The page's parameters of two runs that show what one regulariser is for.
@@ -72,9 +74,9 @@ def show_ready() -> Iterator[Item]:
     yield Columns(tuple((card,) for card in cards))
 
 
-def show_answer(scene: Scene[WatchedVariants], untrained: str = "") -> Iterator[Item]:
+def show_answer(scene: Scene[VariantsState], untrained: str = "") -> Iterator[Item]:
     """What the runs have shown by now; `untrained`: settings of the page they do not have."""
-    case, numbers = find_change(scene.now.state)
+    case, numbers = find_change(scene.now)
     yield Paragraph(f"{untrained} {say('regularisers', f'answer-{case}', **numbers)}".strip(), "answer")
 
 
@@ -87,36 +89,39 @@ def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
     if not others:
         return "plain", {"plain": plain.accuracy}
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
-    noise = f"{100 * difference_noise(plain.accuracy, state.n_answers * plain.n_seeds):.1f}"
+    noise = f"{100 * difference_noise(plain.accuracy, state.data.validation.n_answers * plain.n_seeds):.1f}"
     numbers = {"plain": plain.accuracy, "right": most.accuracy, "title": most.run.title, "runs": len(others)}
     if plain.n_seeds == 1:
         return "seed", numbers | {"noise": noise}
     return "seeds", numbers | {"noise": noise, "spread": f"{100 * most.accuracy_spread:.1f}", "seeds": plain.n_seeds}
 
 
-def show_curves(scene: Scene[WatchedVariants], options: Options) -> Iterator[Item]:
+def show_curves(scene: Scene[VariantsState], options: Options, *, grows: bool) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
     yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(scene.now)})
     measured = options["regularisers_measure"]
     sets = ("validation", "train")
     yield Columns(
-        tuple((Paragraph(say("regularisers", f"set-{name}")), runs_by_step(scene.now, name, measured)) for name in sets)
+        tuple(
+            (Paragraph(say("regularisers", f"set-{name}")), runs_by_step(scene.now, name, measured, grows))
+            for name in sets
+        )
     )
 
 
 def show_details(options: Options) -> Iterator[Item]:
     """What each variant measures beside the plain run, and the numbers of the curves."""
-    yield Table[WatchedVariants](
+    yield Table[VariantsState](
         key="regularisers_table",
-        frame=lambda watched: tabulate_effects(watched.state),
+        frame=tabulate_effects,
         formats=COLUMNS,
         widths={column: 24 + 7 * len(column) for column in COLUMNS} | {"outcome": 135},
         missing="",
     )
     yield Paragraph(say("regularisers", "table.caption"), "caption")
-    yield Table[WatchedVariants](
+    yield Table[VariantsState](
         key="regularisers_curves",
-        frame=lambda watched: tabulate_runs(watched, options["regularisers_measure"]),
+        frame=lambda state: tabulate_runs(state, options["regularisers_measure"]),
         is_folded=True,
         title=say("regularisers", "curves"),
     )
@@ -137,23 +142,23 @@ def tabulate_effects(state: VariantsState) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS, "outcome"]).rename_axis("run")
 
 
-def list_legend(watched: WatchedVariants) -> list[dict[str, str]]:
+def list_legend(state: VariantsState) -> list[dict[str, str]]:
     """Return each variant's name, look, and state: `done`, `growing`, or `coming`."""
-    variants, entries = watched.state.by_variant, []
-    for run in first_seed(watched.state.runs):
+    variants, entries = state.by_variant, []
+    for run in first_seed(state.runs):
         results, line = variants.get(run.name, []), LINES[run.name]
-        is_done = sum(result.has_ended for result in results) == watched.n_seeds
-        state = "done" if is_done else "growing" if results else "coming"
-        entries.append({"name": run.title, "colour": line["color"], "dash": line["dash"], "state": state})
+        is_done = sum(result.has_ended for result in results) == state.n_seeds
+        progress = "done" if is_done else "growing" if results else "coming"
+        entries.append({"name": run.title, "colour": line["color"], "dash": line["dash"], "state": progress})
     return entries
 
 
-def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Picture[WatchedVariants]:
+def runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bool) -> Picture[VariantsState]:
     """Every run's accuracy or loss on one of `SETS`."""
     captions = {
         "train": say("regularisers", "set-train.caption"),
         "validation": say(
-            "regularisers", "set-validation.caption", rule=say("training", f"rule-{watched.data.task.name}")
+            "regularisers", "set-validation.caption", rule=say("training", f"rule-{state.data.task.name}")
         ),
     }
     return Picture(
@@ -161,25 +166,84 @@ def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Pic
         alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
         caption=captions[name],
         figure=lambda each: draw_runs(each, name, measured),
-        grows=watched.grows,
+        grows=grows,
     )
 
 
-def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure:
+def draw_runs(state: VariantsState, name: str, measured: Measured) -> Figure:
     """Draw accuracy or loss on one of `SETS`, beside what can be had without learning."""
-    n_steps, n_classes = watched.state.runs[0].recipe.steps, len(watched.data.labels)
-    level, text, y_axis = watched.data.baseline, "simple rule", SHARES
+    n_steps, n_classes = state.runs[0].recipe.steps, len(state.data.labels)
+    level, text, y_axis = state.data.baseline, "simple rule", SHARES
     if measured == "loss":
         level, text = math.log(n_classes), f"guessing: ln {n_classes}"
-        losses = tabulate_runs(watched, measured).to_numpy()
+        losses = tabulate_runs(state, measured).to_numpy()
         highest = float(np.max(losses, where=np.isfinite(losses), initial=1.4 * level))
         y_axis = {"title": "loss, nats", "range": [0, 1.08 * highest]}
     level_line = figures.level_line(n_steps, level, text, width=1, dash="dot")
-    lines = [level_line, *run_lines(watched, name, measured, LINES)]
+    lines = [level_line, *run_lines(state, name, measured, LINES)]
     return figures.draw_over_steps(lines, n_steps, y_axis, height=300)
+
+
+def list_differences(before: Sequence[VariantRun], now: Sequence[VariantRun]) -> list[str]:
+    """Return the variants and settings in which two comparisons differ."""
+    old, new = ({run.title: (run.config, run.recipe) for run in first_seed(runs)} for runs in (before, now))
+    differences = [f"“{title}”" for title in (*old, *new) if not (title in old and title in new)]
+    for title in old.keys() & new:
+        differences += list_changed_settings(old[title], new[title])
+    n_before, n_now = len(seeds_of(before)), len(seeds_of(now))
+    differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
+    return list(dict.fromkeys(differences))
 
 
 def explain_ten() -> str:
     """Return a table of the ten: what each does and where (markdown)."""
     rows = (f"| {each.title} | {say('regularisers', f'does-{name}')} |" for name, each in REGULARISERS.items())
     return "\n".join(("| | what it does, and where |", "|-|-|", *rows))
+
+
+# --- its lines
+
+Looks = Mapping[str, Mapping[str, Any]]
+"""Colour, width and dash, by the name of a variant."""
+
+
+def name_run(state: VariantsState, result: VariantResult) -> str:
+    """Return what a run is called, with its seed if there are several."""
+    return result.run.title + (f", seed {result.run.recipe.seed}" if state.n_seeds > 1 else "")
+
+
+def list_series(result: VariantResult, measured: Measured) -> dict[str, pd.Series]:
+    """Return what was measured on each of `SETS`, by step."""
+    steps, *sets = result.history.series(measured)
+    return {name: pd.Series(values, steps, dtype=float) for name, values in zip(SETS, sets, strict=True)}
+
+
+def tabulate_runs(state: VariantsState, measured: Measured) -> pd.DataFrame:
+    """Return a row an evaluation, a column a run and set."""
+    columns = {
+        f"{name_run(state, result)}, {SETS[name]}": series
+        for result in state.results
+        for name, series in list_series(result, measured).items()
+    }
+    return pd.DataFrame(columns).rename_axis("after step")
+
+
+def run_lines(state: VariantsState, name: str, measured: Measured, looks: Looks) -> Iterator[dict[str, Any]]:
+    """Yield a line a run on one of `SETS`, and a cross where it diverged."""
+    for result in state.results:
+        look, title = dict(looks[result.run.name]), name_run(state, result)
+        if state.n_seeds > 1:
+            look["width"] = 1
+        series = list_series(result, measured)[name]
+        line = evaluated_line(list(series.index), list(series), title, look, measured)
+        yield line
+        if result.outcome == "diverged":
+            step, values = len(result.history.loss), line["y"]
+            yield line | {
+                "mode": "markers",
+                "x": np.array([step], np.int32),
+                "y": values[np.isfinite(values)][-1:],
+                "marker": {"symbol": "x", "size": 10, "color": look["color"]},
+                "line": {"color": look["color"], "width": 0},
+                "hovertemplate": f"diverged at step {step}<extra>{title}</extra>",
+            }

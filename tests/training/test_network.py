@@ -17,7 +17,7 @@ from playground.training.network import (
     snapshot_steps,
     take_snapshot,
 )
-from playground.training.tasks.task import IGNORE
+from playground.training.recipe import IGNORE
 from playground.training.trainer import Trainer
 from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, train
 

@@ -14,9 +14,8 @@ from torch import Tensor
 from playground import ModelConfig
 from playground.presets import PRESETS
 from playground.training.network import build_network, evaluate, evaluate_unbatched, scores
-from playground.training.recipe import Recipe, architecture, teacher_config
+from playground.training.recipe import IGNORE, Recipe, architecture, generator, teacher_config
 from playground.training.tasks import make_data
-from playground.training.tasks.task import IGNORE, generator
 from playground.training.trainer import Trainer
 from playground.training.variants import (
     REGULARISERS,

@@ -12,9 +12,8 @@ from playground import ModelConfig
 from playground.errors import RecipeError
 from playground.model.dropout import Dropout
 from playground.training.network import Tagger, evaluate
-from playground.training.recipe import OptimizerName, Recipe
+from playground.training.recipe import MASK_ID, OptimizerName, Recipe
 from playground.training.tasks import make_data
-from playground.training.tasks.task import MASK_ID
 from playground.training.trainer import (
     BestWeights,
     Trainer,

@@ -9,8 +9,7 @@ import torch
 from playground.errors import WeightsError
 from playground.link.params import OWN
 from playground.model import Trace
-from playground.training.answers import answer_samples
-from playground.training.network import evaluate, scores
+from playground.training.network import answer_examples, evaluate, scores
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import WORD_CLASSES, WORDS
 from playground.training.trained_network import TRANSLATOR, load_translator
@@ -30,7 +29,9 @@ def test_it_is_the_recipes_network_and_makes_no_mistake() -> None:
     measure = evaluate(trained.network, data.validation, trained.recipe, torch.device("cpu"))
     assert measure.accuracy == trained.results.validation_accuracy == 1
     assert measure.loss == pytest.approx(trained.results.validation_loss, rel=1e-2)
-    assert sum(sample.n_wrong for sample in answer_samples(trained.network, data, trained.recipe, n=200)) == 0
+    assert (
+        sum(sample.n_wrong for sample in answer_examples(trained.network, data, data.validation, trained.recipe)) == 0
+    )
 
 
 def looked_at(layer: int, head: int) -> Iterator[tuple[list[str], list[int]]]:

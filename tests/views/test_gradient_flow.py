@@ -19,7 +19,7 @@ from playground.presets import PRESETS
 from playground.text import characters
 from playground.text.wording import write_share
 from playground.training.tasks import make_data
-from playground.training.variants import VariantTraining
+from playground.training.variants import VariantsState, VariantTraining
 from playground.views.gradient_flow import (
     N_LAYERS,
     SIZES,
@@ -32,7 +32,6 @@ from playground.views.gradient_flow import (
     pair_trainings,
     show_gradient_flow,
 )
-from playground.views.training_curves import WatchedVariants
 from tests.views.scenes import SMALL, parts_of
 
 PARTS = ("whole layer", "attention", "feed-forward", "stream")
@@ -128,14 +127,14 @@ def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
         replace(long, lab=lab).flow(long.pair[0])
 
 
-def train(first: str, second: str, **changes: Any) -> WatchedVariants:
+def train(first: str, second: str, **changes: Any) -> VariantsState:
     recipe = replace(pair_recipe(0), **changes)
     config, data = replace(PRESETS["minilm-l6"].config, **SIZES), make_data(recipe)
     trainings = pair_trainings(config, [BY_NAME[first], BY_NAME[second]], recipe, data)
     training = VariantTraining(trainings, data={0: data})
     for _ in training.run():
         pass
-    return WatchedVariants(training.state, data)
+    return training.state
 
 
 def test_the_pages_choices_are_the_variants() -> None:
@@ -146,12 +145,12 @@ def test_the_pages_choices_are_the_variants() -> None:
 @pytest.mark.long
 def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn() -> None:
     trained = train("pre-norm", "no norm, no residual", steps=3, n_train=64)
-    first, second = (run.config for run in trained.state.runs)
+    first, second = (run.config for run in trained.runs)
     assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
     assert second == replace(first, norm="none", norm_placement="post", residual=False)
     outcome, figure = find_outcome(trained), draw_pair(trained)
     assert (outcome["rule"], outcome["steps"]) == (trained.data.baseline, 3)
-    for line, result in zip(figure["data"][1:], trained.state.results, strict=True):
+    for line, result in zip(figure["data"][1:], trained.results, strict=True):
         assert line["y"].tolist() == pytest.approx([each.validation.accuracy for each in result.history.evaluations])
         assert result.unbatched is not None
         assert f"*{result.run.name}* **{write_share(result.unbatched.accuracy)}**" in outcome["shares"]
@@ -159,7 +158,7 @@ def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn()
 
 @pytest.mark.sweep
 def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
-    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").state.results)
+    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").results)
     assert without is not None
     assert with_residual is not None
     assert with_residual.accuracy > without.accuracy + 0.2

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.errors import InputError, RecipeError
-from playground.text.wording import join_words, quote_word
-from playground.training.tasks.task import (
+from playground.text.wording import quote_word
+from playground.training.recipe import (
     BOS,
     EOS,
     EOS_ID,
@@ -22,15 +22,12 @@ from playground.training.tasks.task import (
     PAD_ID,
     SPECIALS,
     Data,
-    DataRecipe,
     Examples,
+    Recipe,
     Task,
     build_data,
     generator,
 )
-
-_MOST_NAMED = 3
-"""Unknown symbols that an error names."""
 
 _PUNCTUATION = frozenset('.,;:!?"')
 
@@ -52,7 +49,7 @@ def from_half(length: int) -> tuple[int, int]:
     return max(2, length // 2), length
 
 
-def draw_letters(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+def draw_letters(recipe: Recipe, n: int, random: torch.Generator) -> Drawn:
     """Draw letters and lengths, both uniform."""
     shortest, longest = from_half(recipe.length)
     lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random)
@@ -74,23 +71,16 @@ class MadeUpTask(Task):
     """Names of classes, by the longest length; None if classes are tokens."""
     lengths: Callable[[int], tuple[int, int]] = from_half
     """Fewest and most symbols of a sequence."""
-    numbers: Callable[[DataRecipe, int, torch.Generator], Drawn] = draw_letters
-    wrong: float = 0.0
-    """Share of training answers that are another symbol."""
+    numbers: Callable[[Recipe, int, torch.Generator], Drawn] = draw_letters
     ablation_sizes: Mapping[str, Any] = field(default_factory=lambda: {"length": 8, "n_symbols": 8})
     counts_symbols: bool = True
 
     @property
-    def specials(self) -> tuple[str, ...]:
-        """The tokens that its vocabulary begins with."""
-        return (*SPECIALS, BOS, EOS) if self.has_decoder else SPECIALS
-
-    @property
     def first_id(self) -> int:
-        """The id of the first symbol."""
-        return len(self.specials)
+        """The id of the first symbol, behind the special tokens."""
+        return len(SPECIALS) + 2 * self.has_decoder
 
-    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
+    def draw(self, recipe: Recipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
         """Draw n sequences, (n, recipe.length) ids, 0 after the end."""
         numbers, lengths = self.numbers(recipe, n, random)
         return np.where(np.arange(numbers.shape[1]) < lengths, self.first_id + numbers, 0).astype(np.uint8)
@@ -103,46 +93,34 @@ class MadeUpTask(Task):
             answers = F.pad(answers, (0, 1), value=IGNORE).scatter(1, ends, EOS_ID)
         return Examples(ids, answers)
 
-    def read(self, text: str, recipe: DataRecipe) -> Examples:
+    def read(self, text: str, recipe: Recipe) -> Examples:
         """Read a typed sequence with its answer; InputError if it can't be read."""
         symbols = {symbol: i for i, symbol in enumerate(self.symbols(recipe.n_symbols), self.first_id)}
         known, (_, longest) = self.source or self.symbols(recipe.n_symbols), self.lengths(recipe.length)
         typed = split_words(text)
         if max(map(len, known)) == 1:
             typed = list("".join(typed))
-        unknown = list(dict.fromkeys(symbol for symbol in typed if symbol not in known))
+        unknown = [symbol for symbol in typed if symbol not in known]
         if unknown or not 0 < len(typed) <= longest:
-            named = [quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]]
-            named += ["others"] * (len(unknown) > _MOST_NAMED)
-            count = f"{len(typed):,} symbols are too many" if typed else "There is nothing to read"
-            problem = f"The network does not know {join_words(named)}" if unknown else count
-            raise InputError(f"{problem}. {self.describe_input(recipe)}")
+            problem = f"It does not know {quote_word(unknown[0], longest=20)}. " if unknown else ""
+            raise InputError(f"{problem}{self.describe_input(recipe)}")
         return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
 
-    def describe_input(self, recipe: DataRecipe) -> str:
+    def describe_input(self, recipe: Recipe) -> str:
         """Return what `read` takes, in one sentence."""
         lengths = " to ".join(map(str, dict.fromkeys(self.lengths(recipe.length))))
         known = self.join(self.source or self.symbols(recipe.n_symbols))
         return f"It has learnt from sequences of {lengths} of these: {known}."
 
-    def make_data(self, recipe: DataRecipe) -> Data:
+    def make_data(self, recipe: Recipe) -> Data:
         """Return sequences with answers; RecipeError if there are too few."""
-        vocabulary = (*self.specials, *self.symbols(recipe.n_symbols))
+        vocabulary = (*SPECIALS, BOS, EOS)[: self.first_id] + self.symbols(recipe.n_symbols)
         train, validation = (self.examples(ids, recipe.length) for ids in self.sequences(recipe))
-        if self.wrong:
-            train = self._with_errors(train, recipe)
         example = self.join(vocabulary[i] for i in validation[:1].ids[0].tolist())
         labels = None if self.labels is None else self.labels(recipe.length)
         return build_data(self, vocabulary, train, validation, example, labels)
 
-    def _with_errors(self, train: Examples, recipe: DataRecipe) -> Examples:
-        random, targets = generator(recipe.seed, "errors"), train.targets
-        is_wrong = (torch.rand(targets.shape, generator=random) < self.wrong) & (targets != IGNORE)
-        steps = torch.randint(1, recipe.n_symbols, targets.shape, generator=random)
-        others = self.first_id + (targets - self.first_id + steps) % recipe.n_symbols
-        return Examples(train.ids, torch.where(is_wrong, others, targets))
-
-    def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
+    def sequences(self, recipe: Recipe) -> tuple[Tensor, Tensor]:
         """Draw different sequences for training and validation, (N, T) int64; RecipeError if too few are left."""
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
         train = self._distinct(recipe, recipe.n_train, "train", set(validation))
@@ -154,7 +132,7 @@ class MadeUpTask(Task):
             raise RecipeError("length", recipe.length, reason, ("a larger one",))
         return _as_ids(train), _as_ids(validation)
 
-    def _distinct(self, recipe: DataRecipe, n: int, purpose: str, taken: Collection[bytes]) -> list[bytes]:
+    def _distinct(self, recipe: Recipe, n: int, purpose: str, taken: Collection[bytes]) -> list[bytes]:
         """Return up to n new sequences, as bytes of ids."""
         random, distinct = generator(recipe.seed, purpose), dict[bytes, None]()
         before = -1
@@ -232,7 +210,7 @@ def even_lengths(length: int) -> tuple[int, int]:
     return shortest + shortest % 2, longest - longest % 2
 
 
-def draw_brackets(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+def draw_brackets(recipe: Recipe, n: int, random: torch.Generator) -> Drawn:
     """Draw balanced sequences, all of one length equally likely; some are broken.
 
     Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
@@ -263,9 +241,6 @@ def draw_brackets(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
 # Each symbol is asked for itself alone: it takes very few sequences, of many symbols, for one to be missing.
 COPY = MadeUpTask(
     "copy", "Copy", copy, defaults={"steps": 200}, ablation_sizes={"length": 8, "n_symbols": 26}, ablation_small=8
-)
-COPY_WITH_ERRORS = MadeUpTask(
-    "copy-with-errors", "Copy, taught with errors", copy, wrong=0.3, defaults={"steps": 200}, ablation_small=300
 )
 REVERSE = MadeUpTask("reverse", "Reverse", reverse)
 SORT = MadeUpTask("sort", "Sort", sort, symbols=lambda n_symbols: tuple(map(str, range(n_symbols))))

@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from playground.training.recipe import Recipe
 from playground.training.tasks.symbol_tasks import DECODER_COPY, Drawn
-from playground.training.tasks.task import DataRecipe
 
 _WORDS = {
     "article": "the le la, a un une, my mon ma, this ce cette",
@@ -96,7 +96,7 @@ def _is_of_class(word: Tensor, word_class: str) -> Tensor:
     return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
 
-def draw_sentences(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+def draw_sentences(recipe: Recipe, n: int, random: torch.Generator) -> Drawn:
     """Draw sentences, lengths uniform from two words."""
     length = recipe.length
     lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()

@@ -176,9 +176,9 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
     slot.update_shown()
     is_shown = values["weights"] == "trained here"
     follows = not values["run"] if is_shown else is_training_page()
-    if slot.newest is None or not follows or key_in(values["run"]) == slot.newest.key:
+    if slot.trained is None or not follows or key_in(values["run"]) == slot.trained.run_key:
         return dict(values)
-    return {**values, "run": slot.newest.name}
+    return {**values, "run": slot.trained.run_name}
 
 
 def _settle(
@@ -197,7 +197,7 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
     if recognised_weights(settled) is not None:
         return []
-    if is_training_page() and settled["run"] and own_models.shown_run(settled["run"]) is None:
+    if is_training_page() and settled["run"] and own_models.shown_network(settled["run"]) is None:
         return ["This server has not kept what the link's network has learnt. **Start** trains it again."]
     if settled["weights"] == "mine":
         return [

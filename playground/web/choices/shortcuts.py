@@ -15,7 +15,7 @@ from playground.link.params import TASK_TITLES
 from playground.link.query import shape_to_train, values_of_preset
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
-from playground.training.trained_network import KeptRun
+from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.session import caches
@@ -77,11 +77,10 @@ def preset_values(name: str) -> Mapping[str, Any]:
     return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
 
 
-def choose_run(run: KeptRun) -> None:
+def choose_run(trained: TrainedNetwork) -> None:
     """Choose a trained network, and an example of its task where it knows less than half of the text."""
     keep_replaced()
-    trained = run.network
-    choose_values({"weights": "trained here", "untrained": False, "run": run.name})
+    choose_values({"weights": "trained here", "untrained": False, "run": trained.run_name})
     sentences = split_sentences(current_value("text")).sentences
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import fields, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -10,16 +10,14 @@ import streamlit as st
 
 from playground.accounting import count_flops
 from playground.config import ModelConfig
-from playground.jobs import JobHandle, JobStatus, Request
-from playground.jobs.pool import OnEnd, S
-from playground.language.learner import Learning, LearningRequest
+from playground.jobs import Computation, JobHandle, JobStatus, OnEnd, Request, S
+from playground.language.learner import Learner, Learning
 from playground.language.network import Spec, save
-from playground.training.job import Speed, measure_speed
 from playground.training.network import count_network
-from playground.training.recipe import Recipe, teacher_config
-from playground.training.tasks import TASKS, Data, make_data
-from playground.training.tasks.task import DataRecipe
-from playground.training.variants import VariantRun, VariantsRequest, VariantsState, seeds_of
+from playground.training.recipe import DATA_FIELDS, Data, Recipe, teacher_config
+from playground.training.tasks import TASKS, make_data
+from playground.training.trainer import Speed, measure_speed
+from playground.training.variants import VariantRun, VariantsState, VariantTraining, seeds_of
 from playground.web.session.services import MemoryReservation, services
 
 EXPERIMENTS = "_experiments"
@@ -54,6 +52,12 @@ def join_experiment(
     handle = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=on_over)
     handle.inputs = inputs
     return handle
+
+
+def request(kind: Callable[..., Computation[S]], arguments: tuple[Any, ...], data: Any = None) -> Request[S]:
+    """Return what to compute, on this server's device."""
+    here = services()
+    return Request(kind, arguments, str(here.device), here.settings.threads, data)
 
 
 class SessionExperiments:
@@ -109,7 +113,7 @@ _TRAINING_BYTES = 6 * 4
 
 def training_data(recipe: Recipe) -> Data:
     """Return the recipe's data, which many runs and visitors share; RecipeError if there can be none."""
-    return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
+    return _cached_data(Recipe(**{name: vars(recipe)[name] for name in DATA_FIELDS}))
 
 
 def validation_data(recipe: Recipe) -> Data:
@@ -158,7 +162,7 @@ def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
     data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
     return join_experiment(
         runs,
-        VariantsRequest(runs, device=str(services().device), threads=services().settings.threads, data=data),
+        request(VariantTraining, (runs,), data),
         n_bytes=max(training_bytes(run.config, run.recipe, *data.values()) for run in runs),
         key=runs,
     )
@@ -187,7 +191,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
     return join_experiment(
         spec,
-        LearningRequest(spec=spec, device=str(services().device), threads=services().settings.threads),
+        request(Learner, (spec,)),
         keep,
         n_bytes=_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES,
         key=spec,

@@ -53,11 +53,6 @@ def running_sentence(experiment: Experiment[Any], at: str) -> str:
     return f"Training: {at}{left}."
 
 
-def was_computed_before(experiment: Experiment[Any]) -> bool:
-    """Return whether the run was over before this visitor started it."""
-    return experiment.status == experiment.joined == "finished"
-
-
 def untrained_sentence(differences: list[str]) -> str:
     """Return which settings have changed since the run was started (markdown)."""
     if not differences:
@@ -109,24 +104,21 @@ def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
 
 
 def show_progress(experiment: Experiment[Any], status: str) -> None:
-    """Draw how far an experiment is, its status, and who shares it."""
+    """Draw how far an experiment is, its status, and with how many others it is shared."""
     if experiment.active and experiment.others:
         status += f" {say('frame', 'run-shared', others=str(experiment.others))}"
-    elif was_computed_before(experiment):
-        status += f" {say('frame', 'run-before')}"
-    st.progress(experiment.progress, status.strip())
+    st.progress(experiment.progress, status)
 
 
 def warn_before_reload() -> None:
     """Let the browser ask before a reload while an experiment of the session is active."""
+
+    def ask_while_active() -> None:
+        if session_experiments().active_page() is not None:
+            ask_before_reload()
+
     is_active = session_experiments().active_page() is not None
     fragment(ask_while_active, run_every=2 if is_active else None)()
-
-
-def ask_while_active() -> None:
-    """Draw the component that makes the browser ask, if an experiment is active."""
-    if session_experiments().active_page() is not None:
-        ask_before_reload()
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:

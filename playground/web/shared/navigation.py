@@ -20,7 +20,7 @@ from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesso
 from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
-from playground.training.answers import first_sequences, score_changed
+from playground.training.network import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.history import Moment, restore, take_moment
 from playground.web.choices.open_page import follow_link
@@ -232,7 +232,7 @@ class SetupView(LinkedView):
         examples = first_sequences(validation_data(trained.recipe).validation)
         changes = [change for change in self.changes.applied if change.names_no_token]
         with services().turns.take():
-            return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
+            return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes)[0]
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:

@@ -72,4 +72,3 @@ run-done = Done: { $runs } runs in { $time }.
 run-changed = **The settings are no longer this run's:** { $changes }. **Start** trains with the present ones.
 run-elsewhere = What you started on { $where } goes on. Only one thing runs at a time: stop it there first.
 run-shared = Shared with { $others } other visitors; Stop takes only you out of it.
-run-before = This run had been computed here before. Another *seed* makes one to watch.

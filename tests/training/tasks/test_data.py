@@ -11,9 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from playground.errors import RecipeError
-from playground.training.recipe import Recipe
-from playground.training.tasks import MAX_TRAIN_TOKENS, TASKS, Data, Examples, make_data
-from playground.training.tasks.task import BOS_ID, EOS_ID, IGNORE, MASK
+from playground.training.recipe import BOS_ID, EOS_ID, IGNORE, MASK, Data, Examples, Recipe
+from playground.training.tasks import MAX_TRAIN_TOKENS, TASKS, make_data
 from playground.training.tasks.text_tasks import clean, help_topics
 from tests.training.tasks.test_made_up import MADE_UP, PLAIN
 
@@ -65,8 +64,7 @@ def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
 
 @pytest.mark.parametrize("name", MADE_UP)
 def test_targets_are_the_answers_and_a_decoder_reads_what_it_has_said(name: str) -> None:
-    taught = [] if name == "copy-with-errors" else [DATA[name].train]
-    for part in (*taught, DATA[name].validation):
+    for part in (DATA[name].train, DATA[name].validation):
         for row, ids in enumerate(part.ids.tolist()):
             source = [token for token in ids if token]
             answer, padding = PLAIN[name](source, 10), len(ids) - len(source)
@@ -143,7 +141,6 @@ def test_too_many_tokens_name_how_many_sequences_would_do() -> None:
 
 DIGESTS = {
     "copy": "13ea44c7c665",
-    "copy-with-errors": "aa903dfb7832",
     "reverse": "d5c981d6c0ea",
     "sort": "ff9d85f69814",
     "count": "a4f8c45f21d5",

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from playground.errors import RecipeError
-from playground.training.recipe import Recipe
+from playground.training.recipe import EOS_ID, IGNORE, Recipe
 from playground.training.tasks import make_data
-from playground.training.tasks.task import EOS_ID, IGNORE
 from playground.training.tasks.translation import ENGLISH
 from playground.training.tasks.translation import TRANSLATE as TASK
 

@@ -6,13 +6,12 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.training import job, variants
-from playground.training.job import Speed
+from playground.training import variants
+from playground.training.trainer import Speed
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.own_models import OWN
 from playground.web.session.services import services
-from playground.web.views import regularisers
 from tests.waiting import running_jobs
 from tests.web.app_test import (
     SESSION,
@@ -45,7 +44,7 @@ CHARTS = {"training": "training_loss", "regularisers": "regularisers_validation"
 @pytest.fixture
 def endless(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The Regularisers page's runs take long, as those of the Training page do under the link ENDLESS."""
-    monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
+    monkeypatch.setattr(variants, "comparison_recipe", endless_comparison)
 
 
 def opened(page: str, **query: object) -> AppTest:
@@ -118,8 +117,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    module, name = (job, "Trainer") if page == "training" else (variants, "VariantTraining")
-    monkeypatch.setattr(module, name, fail)
+    monkeypatch.setattr(variants, "Trainer", fail)
     app = measured(opened(page), page)
     told = f"{status_text(app)}\n{sentences(app)}"
     assert told.count(sentence) == 1
@@ -167,7 +165,7 @@ def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.sampled(1)
 @BOTH
 def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(regularisers, "comparison_recipe", endless_comparison)
+    monkeypatch.setattr(variants, "comparison_recipe", endless_comparison)
     first, second = (opened(page, training_steps=5_000) for _ in range(2))
     until_step(press(first, f"{page}_start"))
     assert "Shared with 1 other" not in status_text(first)
@@ -193,7 +191,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     press(second, "training_start")
     assert not running_jobs()
-    assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")
+    assert status_text(second).startswith("All 5 steps are done.")
     assert second.session_state[OWN].trained is first.session_state[OWN].trained
     assert "answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]

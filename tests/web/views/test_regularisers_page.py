@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from playground.presets import PRESETS
-from playground.training.job import Speed
+from playground.training.trainer import Speed
 from playground.training.variants import SIZES, VariantRun, VariantTraining, regulariser_runs
-from playground.views.regularisers import READY, tabulate_effects
+from playground.views.regularisers import READY, list_differences, tabulate_effects
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
-from playground.web.views.regularisers import list_differences
 from playground.words import say
 from tests.web.app_test import captions, choose, grey_buttons, open_panels, press, prose, sentences, status_text, table
 from tests.web.experiment_pages import (
@@ -53,7 +52,7 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(experiments, "machine_speed", lambda: one)
     assert not regularisers_page("Weight decay").error
     app = regularisers_page("Weight decay", regularisers_seeds="3")
-    assert "These 6 runs would take about" in sentences(app)
+    assert "would train for about" in sentences(app)
     assert "start" in grey_buttons(app, PAGE)
 
 

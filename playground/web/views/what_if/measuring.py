@@ -23,8 +23,8 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import Variant, rows_at_once
-from playground.training.answers import first_sequences, score_changed
-from playground.training.tasks import Examples
+from playground.training.network import first_sequences, score_changed
+from playground.training.recipe import Examples
 from playground.views.what_if.followed import pool_sentence
 from playground.web.components.without_picture import ask_again
 from playground.web.session import caches, own_models
@@ -233,7 +233,7 @@ def score_network(lab: Lab, variants: Sequence[Sequence[Change]]) -> Array:
     with lab.source.turn():
         network = own_models.network_on_device(lab.weights)
         scores = [score_changed(network, examples, recipe, services().device, each) for each in variants]
-    return np.array([[score.accuracy, score.probability] for score in scores], np.float32)
+    return np.array(scores, np.float32)
 
 
 def validation_sequences(lab: Lab) -> Examples:
