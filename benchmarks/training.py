@@ -106,7 +106,7 @@ def watching(data: Data) -> Result:
 def estimates() -> Iterator[Result]:
     """How long two runs take, over what the page says before; a factor of two either way is what "about" promises."""
     cpu = torch.device("cpu")
-    for recipe in (Recipe(), Recipe(task="brackets", length=32, n_train=1_024, steps=300, batch_size=64)):
+    for recipe in (Recipe(), Recipe(task="sort", length=32, n_train=1_024, steps=300, batch_size=64)):
         expected = measure_speed(cpu).seconds(CONFIG, recipe)
         trainer = Trainer(CONFIG, recipe)
         started = time.perf_counter()

@@ -83,7 +83,7 @@ class Job(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """What is to be seen by now."""
+        """What is to be seen."""
         return None if self.computation is None else self.computation.state
 
     @property
@@ -127,7 +127,7 @@ class JobHandle(Generic[S]):
 
     @property
     def status(self) -> JobStatus:
-        """How it stands for this visitor; `cancelled` as soon as that is certain."""
+        """How it stands for this visitor."""
         return "cancelled" if self.left or (self.job.stopping.is_set() and not self.ended) else self.job.status
 
     @property
@@ -194,13 +194,7 @@ class JobHandle(Generic[S]):
 
 
 class JobPool:
-    """The jobs of all visitors, by all that their numbers depend on.
-
-    Args:
-        max_running: jobs at once; the others wait, first come, first served.
-        max_results: finished jobs that are kept for others; the one used longest ago goes first.
-        max_bytes: memory of their states.
-    """
+    """The jobs of all visitors, `max_running` at once; finished ones are kept for others within two bounds."""
 
     def __init__(self, max_running: int, max_results: int = 0, max_bytes: int = 0) -> None:
         self.max_results, self.max_bytes = max_results, max_bytes
@@ -213,7 +207,7 @@ class JobPool:
         """Be ready for the first job; ClusterError if the machines cannot be reached."""
 
     def build(self, request: Request[S]) -> Computation[S]:
-        """Return a request's computation; called where the job runs."""
+        """Build a request where the job runs."""
         return request.build()
 
     def join(
@@ -226,11 +220,9 @@ class JobPool:
         on_start: Callable[[], None] = lambda: None,
         on_over: Callable[[S | None], None] = lambda _: None,
     ) -> JobHandle[S]:
-        """Take part in the job of this key; the first who asks for it starts it.
+        """Take part in the job of this key, all that its numbers depend on; the first who asks for it starts it.
 
         Args:
-            key: all that the numbers depend on.
-            request: what to compute.
             on_end: called in the job's thread, or here at once if it has ended.
             keep: whether the result may stay for others.
             on_start: called first where the job runs; if it raises, the job fails.
@@ -253,7 +245,7 @@ class JobPool:
         return handle
 
     def leave(self, handle: JobHandle[Any]) -> None:
-        """Let a visitor out of a job that goes on for others; stop one that does not."""
+        """Let a visitor out; stop a job that goes on for nobody else."""
         job = handle.job
         with self._lock:
             if handle.ended:

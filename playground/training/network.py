@@ -82,7 +82,7 @@ class Evaluation:
 
 @dataclass
 class History:
-    """What a run has shown; lists only grow."""
+    """What a run has shown."""
 
     loss: list[float] = field(default_factory=list)
     """Of every step, in nats."""
@@ -95,7 +95,7 @@ class History:
 
     @property
     def n_bytes(self) -> int:
-        """Memory, in bytes."""
+        """Memory."""
         patterns = sum(each.nbytes for patterns in dict(self.snapshots).values() for each in patterns.values())
         return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
 
@@ -110,7 +110,7 @@ class History:
         return [look.step for look in looks], train, validation
 
     def copy(self) -> "History":
-        """Return all of it as of now."""
+        """Return it as of now."""
         n = len(self.grad_norm)  # the last that a step appends to
         return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), dict(self.snapshots))
 
@@ -146,14 +146,14 @@ def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
 
 
 def select_scored(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Keep the positions whose answer is asked for: (B, T, C), (B, T) → (S, C), (S,)."""
+    """Keep asked positions: (B, T, C), (B, T) → (S, C), (S,)."""
     logits, targets = logits.flatten(0, 1), targets.flatten()
     is_scored = targets != IGNORE
     return (logits, targets) if bool(is_scored.all()) else (logits[is_scored], targets[is_scored])
 
 
 def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Measure a network in eval mode over all positions whose answer is asked for."""
+    """Measure a network in eval mode over all asked positions."""
     rows = max(1, _TOKENS // examples.ids.shape[1])
     loss, right, n = 0.0, 0, 0
     with torch.inference_mode():
@@ -183,7 +183,7 @@ def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
 
 
 def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
-    """Return those of these steps whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
+    """Return the steps whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
     sequence = data.validation[slice(0, 1)]
     n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
     pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2
@@ -218,11 +218,8 @@ def first_sequences(examples: Examples) -> Examples:
 @torch.inference_mode()
 def score_changed(
     network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
-) -> tuple[float, float]:
-    """Return the accuracy and the mean probability of the right class, with interventions in every sequence's encoder.
-
-    A decoder is given the right beginning.
-    """
+) -> float:
+    """Return the share right with interventions in every sequence's encoder; a decoder is given the right beginning."""
     batch = examples.to(device)
     trace: Trace = UNTRACED
     if interventions:
@@ -233,9 +230,7 @@ def score_changed(
     else:
         logits = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
     logits, targets = select_scored(logits, batch.targets)
-    right = logits.softmax(dim=-1).gather(-1, targets[:, None])  # (S, 1)
-    is_right = logits.argmax(dim=-1) == targets
-    return float(is_right.double().mean()), float(right.double().mean())
+    return float((logits.argmax(dim=-1) == targets).double().mean())
 
 
 def next_token_probabilities(tagger: Tagger, read: Sequence[int]) -> tuple[Tensor, Tensor]:

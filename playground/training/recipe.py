@@ -18,8 +18,7 @@ from playground.text import Tokenizer, word_level_tokenizer
 from playground.text.tokenizer import PAD, UNKNOWN, visible
 
 TASK_NAMES = (
-    "copy", "reverse", "sort", "count", "brackets", "masked", "characters",
-    "seq2seq-copy", "seq2seq-reverse", "seq2seq-translate",
+    "copy", "reverse", "sort", "count", "masked", "characters", "seq2seq-copy", "seq2seq-reverse", "seq2seq-translate",
 )  # fmt: skip
 OptimizerName = Literal["adam", "adamw", "sgd"]
 ScheduleName = Literal["paper", "constant"]
@@ -38,17 +37,13 @@ class Recipe:
     text: str = ""
     """Empty: Python's help topics."""
     length: Annotated[int, (2, 256)] = 12
-    """Symbols in the longest sequence or in a window."""
+    """Of the longest sequence, or of a window."""
     n_symbols: Annotated[int, (2, 26)] = 10
-    """Different symbols in made-up sequences."""
     n_train: Annotated[int, (1, 100_000)] = 4096
-    """Sequences to learn from."""
     n_validation: Annotated[int, (1, 4_096)] = 128
     seed: Annotated[int, (0, 2**31 - 1)] = 0
-    """Of all draws."""
 
     steps: Annotated[int, (1, 100_000)] = 600
-    """Batches to learn from."""
     batch_size: Annotated[int, (1, 512)] = 64
 
     optimizer: OptimizerName = "adam"
@@ -58,28 +53,26 @@ class Recipe:
     lr: Annotated[float, (1e-8, 10_000)] = 2e-3
     """The learning rate; of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
-    """Steps until the paper's schedule reaches its peak."""
+    """Steps until that peak."""
 
     dropout_attention: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that an attention weight is zeroed."""
+    """Probabilities that a number is zeroed: an attention weight,"""
     dropout_feedforward: Annotated[float, (0, 0.95)] = 0.0
-    """The same of a number in the feed-forward's hidden layer."""
+    """in the feed-forward's hidden layer,"""
     dropout_residual: Annotated[float, (0, 0.95)] = 0.0
-    """Of a number that a sublayer adds."""
+    """in what a sublayer adds,"""
     dropout_positions: Annotated[float, (0, 0.95)] = 0.0
-    """Of a number of the embeddings, positions added."""
+    """and in the embeddings with their positions."""
     mask_padding: bool = True
-    """Hide padding from attention."""
     causal: bool = True
-    """Hide later characters from attention, where the next one is predicted."""
+    """Hide later characters where the next one is predicted."""
     weight_decay: Annotated[float, (0, 10)] = 0.0
-    """Pull of the weights towards 0: λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
+    """λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
     layer_norm: bool = True
-    """Keep the architecture's norms."""
     label_smoothing: Annotated[float, (0, 0.95)] = 0.0
     """Share of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
     patience: Annotated[int, (0, 1_000)] = 0
-    """Evaluations without a lower validation loss until training stops and the best weights come back."""
+    """Evaluations without a lower validation loss until it stops, with the best weights."""
     token_masking: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a token is shown as [MASK]."""
     clip: Annotated[float, (0, 1_000_000)] = 0.0
@@ -87,7 +80,7 @@ class Recipe:
     distill: Annotated[float, (0, 1)] = 0.0
     """Share of the loss that compares with a teacher, twice as wide and trained first (Hinton et al. 2015)."""
     temperature: Annotated[float, (0.1, 100)] = 2.0
-    """What both scores are divided by before they are compared."""
+    """Divides both scores before they are compared."""
 
     def __post_init__(self) -> None:
         if self.task not in TASK_NAMES:
@@ -126,7 +119,7 @@ PAD_ID, UNKNOWN_ID, MASK_ID, BOS_ID, EOS_ID = range(5)
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sequences and their targets."""
+    """Sequences with targets."""
 
     ids: Tensor
     """(N, T) int64; 0 after the end."""
@@ -144,7 +137,7 @@ class Examples:
         return Examples(self.ids[rows, :width], self.targets[rows, : width + extra])
 
     def to(self, device: torch.device) -> "Examples":
-        """Return them on another device."""
+        """Move them."""
         return Examples(self.ids.to(device), self.targets.to(device))
 
     @property
@@ -177,12 +170,11 @@ def share_right(answers: Tensor, targets: Tensor) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Something to learn; its question and the rule to beat are words of the page Training."""
+    """Something to learn; its question and the rule to beat are among the words."""
 
     name: str
-    """One of `TASK_NAMES`."""
     title: str
-    """On pages and in links."""
+    """Its word in links."""
     _: KW_ONLY
     defaults: Mapping[str, Any] = field(default_factory=dict)
     """Of the recipe."""
@@ -242,7 +234,7 @@ class Data:
         return self.task.join(self.vocabulary[i] for i in ids)
 
     def without_examples(self, n_validation: int) -> "Data":
-        """Return it with no training set and the first validation sequences, which keep no others in memory."""
+        """Return it without a training set, with copies of the first validation sequences."""
         train, validation = self.train[torch.arange(0)], self.validation[torch.arange(n_validation)]
         return replace(self, train=train, validation=validation)
 
@@ -256,7 +248,7 @@ def build_data(
     labels: tuple[str, ...] | None = None,
     baseline: float | None = None,
 ) -> Data:
-    """Return the data of a task; by default classes are tokens, and the rule is the commonest training target."""
+    """Return data; by default classes are tokens, and the rule is the commonest training target."""
     tokenizer = word_level_tokenizer(vocabulary, blanks_between=not task.reads_text)
     labels = labels or tuple(map(tokenizer.id_to_token, range(len(vocabulary))))
     if baseline is None:

@@ -73,20 +73,20 @@ class TrainedNetwork:
     """A validation sequence as text."""
     results: Results
     key: str
-    """A hash of recipe, architecture and weights."""
+    """Of recipe, architecture and weights."""
     has_initial: bool = True
-    """Whether its seed gives its initial weights."""
+    """Whether its seed gives them."""
     origin: Literal["trained", "stored", "opened"] = "trained"
     """By this session, another one on this server, or of a file."""
 
     @property
     def task(self) -> Task:
-        """What it has learnt."""
+        """Its task."""
         return TASKS[self.recipe.task]
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder, or the encoder half."""
+        """The encoder (half)."""
         return self.network.encoder
 
     @property
@@ -106,7 +106,7 @@ class TrainedNetwork:
 
     @property
     def recognised(self) -> RecognisedWeights:
-        """Its shape and seed, as an upload has them."""
+        """Its shape and seed."""
         known = asdict(self.config) | {"seed": self.recipe.seed}
         if self.task.predicts_next:
             known["causal"] = self.recipe.causal

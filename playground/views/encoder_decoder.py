@@ -28,9 +28,8 @@ from playground.charts.head_map import FOR_FINGERS, head_map
 from playground.charts.heads import shrink
 from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
-from playground.link.lab import read_text
+from playground.link.lab import find_pair, read_text, run_pair
 from playground.link.opening import LinkedView
-from playground.link.pairs import find_pair, run_pair
 from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
@@ -143,7 +142,7 @@ def translate_rightly(words: Sequence[str]) -> list[str] | None:
     if not is_sentence(words):
         return None
     symbols = TRANSLATE.symbols(0)
-    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words), 0)[0].tolist()]
+    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words))[0].tolist()]
 
 
 def _as_ids(words: Sequence[str]) -> torch.Tensor:

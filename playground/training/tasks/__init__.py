@@ -10,12 +10,15 @@ MAX_TRAIN_TOKENS = 4_000_000
 """Of all training sequences; 16 bytes each."""
 
 _TASKS: tuple[Task, ...] = (
-    *(made_up.COPY, made_up.REVERSE, made_up.SORT, made_up.COUNT, made_up.MATCH_BRACKETS),
-    *(MASKED, CHARACTERS, made_up.DECODER_COPY, made_up.DECODER_REVERSE, TRANSLATE),
+    *(made_up.COPY, made_up.REVERSE, made_up.SORT, made_up.COUNT, MASKED, CHARACTERS),
+    *(made_up.DECODER_COPY, made_up.DECODER_REVERSE, TRANSLATE),
 )
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
 """By name, in the menu's order."""
+
+FORMER_TASKS = {"Copy, taught with errors": "Copy", "Match brackets": "Count"}
+"""Titles that links once had, and the nearest one."""
 
 
 def make_data(recipe: Recipe) -> Data:

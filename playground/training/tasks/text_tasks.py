@@ -31,7 +31,7 @@ from playground.training.recipe import (
 )
 
 HIDDEN = 0.15
-"""Share of hidden characters (Devlin et al. 2018, section 3.1)."""
+"""Share of hidden characters; unlike Devlin et al. 2018, section 3.1, none is replaced by another."""
 
 MAX_KINDS = 200
 """Different characters of a visitor's text; rarer ones are [UNK]."""
@@ -44,10 +44,7 @@ TYPEWRITTEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "�
 
 
 def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
-    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
-
-    Unlike Devlin et al. 2018, section 3.1, no token is replaced by another.
-    """
+    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → examples."""
     n_hidden = max(1, round(HIDDEN * ids.shape[1]))
     places = torch.rand(ids.shape, generator=random).topk(n_hidden, dim=1).indices
     hidden = torch.zeros(ids.shape, dtype=torch.bool).scatter(1, places, True)

@@ -1,6 +1,6 @@
-"""Short English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
+"""English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
 
-Legend: N sentences, T words in the longest. Ids are 0 after the end.
+Legend: N sentences, T words in the longest.
 """
 
 import re
@@ -66,7 +66,7 @@ _TRANSLATIONS = torch.tensor(
 """(English words, 2): masculine, feminine."""
 
 
-def translate(ids: Tensor, _: int) -> Tensor:
+def translate(ids: Tensor) -> Tensor:
     """Return the French words, (N, T) → (N, T)."""
     word = _word_numbers(ids)
     is_noun = _is_of_class(word, "noun")

@@ -40,12 +40,9 @@ def join_experiment(
     key: Hashable,
     keep: bool = True,
 ) -> Experiment[S]:
-    """Start a job, or join it if an equal one is there.
+    """Start a job, or join an equal one; it fails if the server has less than `n_bytes` of memory for it.
 
-    Args:
-        inputs: all that the computation depends on, to compare with the page's settings.
-        request: what to compute; on_end, key and keep as of `JobPool.join`.
-        n_bytes: memory until the end; the job fails if the server has less.
+    `inputs` are compared with the page's settings; the others are those of `JobPool.join`.
     """
     memory, budget = MemoryReservation(n_bytes), services().memory
     on_start, on_over = partial(budget.reserve, memory), lambda _: budget.release(memory)
@@ -112,7 +109,7 @@ _TRAINING_BYTES = 6 * 4
 
 
 def training_data(recipe: Recipe) -> Data:
-    """Return the recipe's data, which many runs and visitors share; RecipeError if there can be none."""
+    """Return the recipe's data, which runs share; RecipeError if there can be none."""
     return _cached_data(Recipe(**{name: vars(recipe)[name] for name in DATA_FIELDS}))
 
 
@@ -147,7 +144,7 @@ def idle_fields(recipe: Recipe) -> set[str]:
 
 
 def without_idle(recipe: Recipe) -> Recipe:
-    """Return the recipe with every setting that changes nothing at its default, so that equal runs are equal."""
+    """Return the recipe with idle settings at their defaults, so that equal runs are equal."""
     return replace(recipe, **{name: vars(Recipe())[name] for name in idle_fields(recipe)})
 
 
@@ -158,7 +155,7 @@ def seconds_of(runs: Sequence[VariantRun]) -> float:
 
 
 def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
-    """Take part in these runs; start them in the background if nobody has yet."""
+    """Take part in these runs."""
     data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
     return join_experiment(
         runs,
@@ -176,7 +173,7 @@ _BASE_SECONDS = 60.0
 
 
 def learning_seconds(spec: Spec) -> float:
-    """Return about how long a network of the small English is trained for."""
+    """Return about how long training it takes."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
@@ -199,7 +196,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Return the memory of a run, its teacher and its data, and others that are held as long, in bytes."""
+    """Return the memory of a run, its teacher and all data held as long."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)

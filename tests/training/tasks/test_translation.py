@@ -69,7 +69,7 @@ def plain_answers(row: list[int]) -> list[int]:
 def test_translations_by_hand(english: str, french: str) -> None:
     ids = torch.tensor([[TASK.first_id + ENGLISH.index(word) for word in english.split()]])
     symbols = TASK.symbols(0)
-    assert [symbols[i - TASK.first_id] for i in TASK.answers(ids, 0)[0].tolist()] == french.split()
+    assert [symbols[i - TASK.first_id] for i in TASK.answers(ids)[0].tolist()] == french.split()
     assert translate(english.split()) == french.split()
 
 

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
-from playground.link.changes import read_changes
+from playground.link.kinds import read_changes
 from playground.web.session import own_models
 from tests.training.trained import trained
 from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, values, working
@@ -49,7 +49,6 @@ def hidden(app: AppTest) -> str:
     ("link", "step"),
     [
         ({"tour": 5}, 4),
-        ({"tour": 2, "experiment": "parts"}, 2),
         ({"tour": 9, "lesson": "parts"}, 3),
         ({"tour": "x"}, 0),
     ],
@@ -83,7 +82,7 @@ def test_a_newcomer_takes_a_lesson_by_doing_what_it_says() -> None:
     app = press(app, "lesson_guess_0")
     assert "**Not so.** *street* gets 0.52" in prose(app)
     assert "**Right.**" in prose(press(press(press(app, "lesson_back"), "lesson_next"), "lesson_guess_1"))
-    app = press(press(app, "lesson_next"), "quick_off")
+    app = press(press(app, "lesson_next"), "quick_0")
     assert is_done(app)
     assert "moves by 6.6% of its length" in prose(app)
     assert shown_step(press(app, "lesson_next")) == 0
