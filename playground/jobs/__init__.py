@@ -1,4 +1,4 @@
-"""Background jobs in threads of this process: equal jobs are computed once, for everybody who asks for them."""
+"""Background jobs in threads: equal ones are computed once, for everybody."""
 
 import contextlib
 import logging
@@ -16,15 +16,15 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from playground.errors import PlaygroundError, explain
 
 NICENESS = 10
-"""How far the priority of a job's threads is lowered."""
+"""Of a job's threads."""
 
 LAST_STEP = 5.0
-"""Seconds to wait for the current step of a job that is stopped."""
+"""Seconds to wait for a stopped job's step."""
 
 JobStatus = Literal["waiting", "running", "finished", "cancelled", "failed"]
 
 S = TypeVar("S")
-"""What is to be seen of a computation: an immutable record with `progress` and `n_bytes` that can be pickled."""
+"""What is to be seen: an immutable record with `progress` and `n_bytes` that can be pickled."""
 S_co = TypeVar("S_co", covariant=True)
 
 OnEnd = Callable[[S, JobStatus], None]
@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 
 class Computation(Protocol[S_co]):
-    """Something that is computed step by step, while others look at it."""
+    """Something computed step by step."""
 
     @property
     def state(self) -> S_co | None:
@@ -44,12 +44,12 @@ class Computation(Protocol[S_co]):
         """Compute; yields after every step."""
 
     def close(self, status: JobStatus) -> None:
-        """Make the last state after the end, and free everything else."""
+        """Make the last state, and free everything else."""
 
 
 @dataclass(frozen=True)
 class Request(Generic[S]):
-    """A computation in words, which may be sent to another machine."""
+    """A computation that may be sent to another machine."""
 
     kind: Callable[..., Computation[S]]
     """Takes the arguments, `device`, and `data` if there are any."""
@@ -92,7 +92,7 @@ class Job(Generic[S]):
         return (self._ended or time.monotonic()) - self._started if self._started else 0.0
 
     def compute(self, build: Callable[[Request[S]], Computation[S]]) -> JobStatus:
-        """Take steps until the end, a failure, or a stop; return which."""
+        """Take steps; return how it ended."""
         self._started, status = time.monotonic(), self.status
         try:
             self.status = "running"
@@ -117,7 +117,7 @@ class Job(Generic[S]):
 
 
 class JobHandle(Generic[S]):
-    """A job as one visitor sees it: who stops leaves it, and the last one to leave ends it."""
+    """A job as one visitor sees it; the last one to leave ends it."""
 
     def __init__(self, pool: "JobPool", job: Job[S], on_end: OnEnd[S] | None) -> None:
         self.job, self.left = job, False
@@ -137,7 +137,7 @@ class JobHandle(Generic[S]):
 
     @property
     def ended(self) -> bool:
-        """Whether nothing can change any more; what was stopped may be in its last step."""
+        """Whether nothing can change any more."""
         return self.left or self.job.over.is_set()
 
     @property
@@ -172,7 +172,7 @@ class JobHandle(Generic[S]):
         return 0 if self.job.over.is_set() else sum(not each.left for each in self.job.handles if each is not self)
 
     def stop(self, timeout: float = LAST_STEP) -> None:
-        """Leave with what is reached; the last one ends the job and waits for that."""
+        """Leave with what is reached."""
         self._pool.leave(self)
         if not self.left:
             self.job.over.wait(timeout)
@@ -220,7 +220,7 @@ class JobPool:
         on_start: Callable[[], None] = lambda: None,
         on_over: Callable[[S | None], None] = lambda _: None,
     ) -> JobHandle[S]:
-        """Take part in the job of this key, all that its numbers depend on; the first who asks for it starts it.
+        """Take part in the job of this key, all that its numbers depend on.
 
         Args:
             on_end: called in the job's thread, or here at once if it has ended.
@@ -258,7 +258,7 @@ class JobPool:
                 self._end(job, "cancelled")
 
     def position(self, job: Job[Any]) -> int:
-        """Return a job's place in the queue, 1 = next; 0 if it does not wait."""
+        """Return a job's place in the queue."""
         with self._lock:
             waiting = [each for each in self._jobs.values() if each.status == "waiting"]
             return waiting.index(job) + 1 if job in waiting else 0

@@ -1,4 +1,4 @@
-"""What is trained, an encoder with a head or an encoder–decoder: its scores, its answers, and a run's history.
+"""An encoder with a head, or an encoder–decoder: scores, answers, and a run's history.
 
 Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions.
 """
@@ -46,7 +46,7 @@ Network = Tagger | EncoderDecoder
 
 
 def build_network(config: ModelConfig, task: Task, n_classes: int, seed: int | None) -> Network:
-    """Return the untrained network of a task; without a seed, its shapes."""
+    """Return a task's untrained network; without a seed, its shapes."""
     return EncoderDecoder(config, n_classes, seed) if task.has_decoder else Tagger(config, n_classes, seed)
 
 
@@ -104,7 +104,7 @@ class History:
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
 
     def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
-        """Return the steps of evaluations, and what was measured on the training and the validation set."""
+        """Return evaluated steps, and what was measured on both sets."""
         looks = list(self.evaluations)
         train, validation = ([vars(vars(look)[name])[measured] for look in looks] for name in ("train", "validation"))
         return [look.step for look in looks], train, validation
@@ -116,7 +116,7 @@ class History:
 
 
 N_EVALUATIONS = 20
-"""Of a run, beside the one before the first step."""
+"""Of a run, and one before it."""
 
 MAX_SNAPSHOT_NUMBERS = 8_000_000
 """Attention weights that a run saves."""
@@ -126,7 +126,7 @@ _TOKENS = 8_192
 
 
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
-    """Return logits, (B, T', C), with the masks that the recipe leaves on."""
+    """Return logits, (B, T', C), with the recipe's masks."""
     if isinstance(network, EncoderDecoder):
         return cast(Tensor, network(batch.ids, batch.decoder_ids, *pair_masks(batch, recipe), trace))
     return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
@@ -178,7 +178,7 @@ def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, dev
 
 
 def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
-    """Return the `n` evenly spaced steps that are evaluated, and 0."""
+    """Return `n` evenly spaced steps, and 0."""
     return frozenset(round(steps * i / n) for i in range(n + 1))
 
 
@@ -210,17 +210,15 @@ MAX_TOKENS = 4_096
 """Tokens that effects are measured on."""
 
 
-def first_sequences(examples: Examples) -> Examples:
-    """Return the first sequences within `MAX_TOKENS`, one at least."""
-    return examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))]
-
-
 @torch.inference_mode()
 def score_changed(
     network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
 ) -> float:
-    """Return the share right with interventions in every sequence's encoder; a decoder is given the right beginning."""
-    batch = examples.to(device)
+    """Return the share of the first sequences' answers that are right with interventions in every encoder pass.
+
+    A decoder is given the right beginning.
+    """
+    batch = examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))].to(device)
     trace: Trace = UNTRACED
     if interventions:
         trace = InterventionTrace([interventions] * len(batch), batch.mask, keep=None)
@@ -234,7 +232,7 @@ def score_changed(
 
 
 def next_token_probabilities(tagger: Tagger, read: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """Return tokens, likeliest first and without special ones, and their probabilities of coming next: (K,), (K,)."""
+    """Return ordinary tokens, likeliest first, and their probabilities of coming next: (K,), (K,)."""
     device = next(tagger.parameters()).device
     with torch.inference_mode():
         logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)

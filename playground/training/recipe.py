@@ -1,4 +1,4 @@
-"""Everything that a training run depends on, beside the architecture, and what a task makes of it.
+"""What a training run depends on beside the architecture: a recipe, its task and data.
 
 Legend: N sequences, T tokens, T' targets of the longest.
 """
@@ -28,7 +28,7 @@ _MAX_TEXT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """A training run: its data, its optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong.
+    """Data, optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong.
 
     Equal recipes and architectures give equal losses on one kind of device with as many threads.
     """
@@ -51,7 +51,7 @@ class Recipe:
     schedule: ScheduleName = "paper"
     """`paper`: up for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
     lr: Annotated[float, (1e-8, 10_000)] = 2e-3
-    """The learning rate; of the paper's schedule its peak."""
+    """Of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
     """Steps until that peak."""
 
@@ -70,7 +70,7 @@ class Recipe:
     """λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
     layer_norm: bool = True
     label_smoothing: Annotated[float, (0, 0.95)] = 0.0
-    """Share of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
+    """Share of each target spread over all classes (Szegedy et al. 2016, section 7)."""
     patience: Annotated[int, (0, 1_000)] = 0
     """Evaluations without a lower validation loss until it stops, with the best weights."""
     token_masking: Annotated[float, (0, 0.95)] = 0.0
@@ -97,7 +97,7 @@ DATA_FIELDS = ("task", "text", "length", "n_symbols", "n_train", "n_validation",
 """What a recipe's data depend on."""
 
 FORMER = dict.fromkeys(("noise", "shuffling", "span_masking", "token_swapping"), 0.0)
-"""Fields that recipes once had, each off: they still count in a run's key, and older files name them."""
+"""Former fields, each off: they count in a run's key, and older files name them."""
 
 
 def teacher_config(config: ModelConfig) -> ModelConfig:
@@ -170,7 +170,7 @@ def share_right(answers: Tensor, targets: Tensor) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """Something to learn; its question and the rule to beat are among the words."""
+    """Something to learn."""
 
     name: str
     title: str
@@ -180,7 +180,7 @@ class Task:
     """Of the recipe."""
     ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
     ablation_small: int = 100
-    """Training sequences that are learnt by heart."""
+    """Sequences that are memorised."""
     has_decoder: bool = False
     predicts_next: bool = False
     """Later tokens are hidden then."""
@@ -194,7 +194,7 @@ class Task:
 
     @property
     def unused_fields(self) -> set[str]:
-        """The recipe's fields that change nothing in this task."""
+        """The recipe's fields without effect."""
         return {
             *([] if self.reads_text else ["text"]),
             *([] if self.counts_symbols else ["n_symbols"]),
@@ -234,7 +234,7 @@ class Data:
         return self.task.join(self.vocabulary[i] for i in ids)
 
     def without_examples(self, n_validation: int) -> "Data":
-        """Return it without a training set, with copies of the first validation sequences."""
+        """Return it with copies of the first validation sequences alone."""
         train, validation = self.train[torch.arange(0)], self.validation[torch.arange(n_validation)]
         return replace(self, train=train, validation=validation)
 
@@ -258,7 +258,7 @@ def build_data(
 
 
 def generator(seed: int, purpose: str, device: torch.device | None = None) -> torch.Generator:
-    """Return a generator that depends on the run's seed and its purpose alone."""
+    """Return a generator of a seed and a purpose."""
     digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
     return torch.Generator(device or torch.device("cpu")).manual_seed(int.from_bytes(digest[:7], "big"))
 

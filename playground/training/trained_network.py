@@ -1,4 +1,4 @@
-"""What a training run leaves behind: a network for every page, its name in links, and its file."""
+"""What a training leaves behind: a network, its name in links, its file."""
 
 import hashlib
 import json
@@ -31,10 +31,10 @@ FORMAT = "playground-trained-3"
 """Which parts there are, and what they mean."""
 
 OTHER_WEIGHTS = ("playground-trained-1", "playground-trained-2")
-"""Formats of files whose seed gives other initial weights now."""
+"""Their seed gives other initial weights now."""
 
 TRANSLATOR = Path(__file__).with_name("translator.safetensors")
-"""The translator that comes with the app; another would have other heads than those the Decoder page names."""
+"""Shipped; the Decoder page names its heads."""
 
 TRANSLATOR_SHA256 = "61f130b591c5032461b985318e83ba11261ee95c43b476e911169963cf5045c0"
 
@@ -172,7 +172,7 @@ def save(trained: TrainedNetwork) -> bytes:
 
 
 def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
-    """Read a file of `save`; all is checked first: WeightsError, RecipeError or TooLargeError says what is wrong."""
+    """Read a file of `save`; WeightsError, RecipeError or TooLargeError if it is wrong."""
     tensors = read_tensors(content)
     metadata = read_metadata(content)
     recipe, config, results = read_description(metadata)
@@ -236,14 +236,11 @@ def _is_setting(key: str, value: Any) -> bool:
     return isinstance(value, int | float) and abs(value) < 10**12
 
 
-def load_translator(path: Path = TRANSLATOR) -> TrainedNetwork:
-    """Return the shipped translator; WeightsError if its file is missing or another one."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise WeightsError(f"{path} can't be read: {error.strerror}.") from error
+def load_translator() -> TrainedNetwork:
+    """Return the shipped translator; WeightsError if its file is another one."""
+    content = TRANSLATOR.read_bytes()
     if hashlib.sha256(content).hexdigest() != TRANSLATOR_SHA256:
-        raise WeightsError(f"{path} is not the file that was shipped: its SHA-256 is another one.")
+        raise WeightsError(f"{TRANSLATOR} is not the file that was shipped: its SHA-256 is another one.")
     return load(content, max_parameters=1_000_000)
 
 
@@ -251,7 +248,7 @@ def load_translator(path: Path = TRANSLATOR) -> TrainedNetwork:
 
 
 def run_key(config: ModelConfig, recipe: Recipe) -> str:
-    """Hash all that a run depends on; the architecture's dropout does not count."""
+    """Hash all that a run depends on."""
     parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
@@ -267,7 +264,7 @@ def key_in(name: str) -> str:
 
 
 def describe_origin(trained: TrainedNetwork, name: str) -> str:
-    """Say of a network that a link names if it was stored, or was trained again and differs."""
+    """Say if a link's network was stored, or was trained again and differs."""
     match, right = _NAME.fullmatch(name), trained.results.validation_accuracy
     told = ["It was trained on this server before."] if trained.origin == "stored" else []
     if match and match[2] and int(match[2]) != round(10_000 * right):

@@ -63,7 +63,7 @@ def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor
 
 
 def mask_tokens(ids: Tensor, p: float, random: torch.Generator) -> Tensor:
-    """Show each token as [MASK] with probability p, special ones aside: (B, T) → (B, T)."""
+    """Show ordinary tokens as [MASK] with probability p: (B, T) → (B, T)."""
     hidden = torch.rand(*ids.shape, generator=random).to(ids.device) < p
     return ids.masked_fill(hidden & (ids >= len(SPECIALS)), MASK_ID)
 
@@ -98,7 +98,7 @@ def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
 
 
 class BestWeights:
-    """A copy of the best weights so far, for early stopping (Prechelt 1998); without patience of the last good ones.
+    """A copy of the best weights, for early stopping (Prechelt 1998); without patience of the last good ones.
 
     Good is no worse than untrained, or than guessing, ln(classes).
     """
@@ -142,21 +142,13 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED, _RECENT = 10, 10
-"""Ratio to guessing's loss at which a run is given up, and the steps whose average decides that."""
+"""Ratio to guessing's loss that ends a run; steps that are averaged for it."""
 
 
 class Trainer:
-    """A recipe applied to an architecture.
+    """A recipe applied to an architecture, whose `vocab_size` and `dropout` do not count.
 
-    Args:
-        config: its `vocab_size` becomes the task's, its `dropout` the recipe's.
-        recipe: what to do.
-        device: the CPU by default.
-        data: the recipe's, if at hand.
-        watch: whether to evaluate on the way; weights come out the same.
-
-    Raises:
-        RecipeError: the recipe does not fit its task or the architecture.
+    `data` are the recipe's, if at hand; without `watch` nothing is evaluated on the way. RecipeError if they don't fit.
     """
 
     def __init__(
@@ -204,7 +196,7 @@ class Trainer:
         return own if self.teacher is None else (self.teacher.progress + own) / 2
 
     def run(self) -> Iterator[int]:
-        """Train; yields after every step of the teacher, then of the network."""
+        """Train; yields after every step, the teacher's first."""
         if self.teacher is not None:
             yield from self.teacher.run()
         self.network.train()
@@ -308,10 +300,10 @@ MAX_ACTIVATIONS = 150_000_000
 """Numbers that one step may hold for its backward pass: 600 MB."""
 
 _BACKWARD = 3
-"""Forward passes that a step costs: its own, and gradients of inputs and of weights."""
+"""Forward passes that a step costs."""
 
 _PER_ACTIVATION, _PER_PARAMETER = 60, 40
-"""Operations for each number that is held, and for each that Adam updates."""
+"""Operations for a number that is held, and one that Adam updates."""
 
 
 @dataclass(frozen=True)
@@ -334,7 +326,7 @@ class Speed:
 
 
 def measure_speed(device: torch.device) -> Speed:
-    """Time two networks, in less than half a second: one almost without work, one as the page's."""
+    """Time two networks: one almost without work, one as the page's."""
     small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
     usual = replace(small, d_model=64, n_heads=4, d_ff=256)
     overhead = _time(small, 4, 4, device)

@@ -1,4 +1,4 @@
-"""Trainings that others look at: one run, or variants of a network compared seed by seed, as the ten regularisers."""
+"""Trainings that others look at: one run, or variants compared seed by seed."""
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -20,12 +20,12 @@ from playground.training.trainer import Outcome, Trainer
 
 @dataclass(frozen=True)
 class TrainingState:
-    """What is to be seen of a run: no weights while it trains, no training set."""
+    """What is to be seen of a run."""
 
     config: ModelConfig
     recipe: Recipe
     data: Data
-    """Without its training set; of the validation set the first sequence."""
+    """With one validation sequence."""
     history: History
     progress: float = 0.0
     teacher_step: int | None = None
@@ -56,7 +56,7 @@ class TrainingState:
 
 
 class Training(Computation[TrainingState]):
-    """A trainer that others look at; after its end, its last state alone."""
+    """A trainer; after its end, its last state."""
 
     def __init__(
         self, config: ModelConfig, recipe: Recipe, device: torch.device | str = "cpu", data: Data | None = None
@@ -82,7 +82,7 @@ class Training(Computation[TrainingState]):
             yield from self._trainer.run()
 
     def close(self, status: JobStatus) -> None:
-        """Keep what it has reached, and free everything else."""
+        """Keep what it has reached."""
         trainer, last = self._trainer, self.state
         if trainer is None:
             return
@@ -187,7 +187,7 @@ class VariantTraining(Computation[VariantsState]):
 
     @property
     def state(self) -> VariantsState:
-        """What is to be seen by now; another thread may be training."""
+        """What is to be seen by now, in any thread."""
         running, results = self._running, self._done  # in this order: a run that ends now is then among those done
         done = float(sum(result.has_ended for result in results))
         if running is not None and running[0] == len(results):
@@ -219,7 +219,7 @@ def _result(run: VariantRun, trainer: Trainer) -> VariantResult:
 
 @dataclass(frozen=True)
 class Effect:
-    """A variant at its end beside the first one with the same seed: means over the seeds."""
+    """A variant beside the plain run: means over the seeds."""
 
     run: VariantRun
     n_seeds: int
@@ -236,7 +236,7 @@ class Effect:
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
-    """Return effects by variant over the seeds with which all have ended; of the first seed, those that have."""
+    """Return effects by variant over the seeds that all have ended; at least the first."""
     variants = state.by_variant
     n_ended = [sum(result.has_ended for result in results) for results in variants.values()]
     n_seeds = max(1, min(n_ended, default=1))
@@ -275,7 +275,7 @@ def difference_noise(share: float, n_answers: int) -> float:
 
 @dataclass(frozen=True)
 class Regulariser:
-    """One of the ten; `does-…` among the page's words says what each does."""
+    """One of the ten."""
 
     field: str
     """The recipe's field of its strength."""
@@ -285,16 +285,16 @@ class Regulariser:
 
     @property
     def on_by_default(self) -> bool:
-        """Whether a transformer has it unless it is taken away."""
+        """Whether a transformer has it."""
         return self.usual is True
 
     @property
     def choice(self) -> str:
-        """Its name in a comparison; what is on by default is taken away."""
+        """Its name in a comparison."""
         return f"Without {lower_first(self.title)}" if self.on_by_default else self.title
 
     def has_effect(self, recipe: Recipe, norm: str) -> bool:
-        """Whether it can change something in a recipe's task, with these norms."""
+        """Whether it can change something."""
         if self.field == "layer_norm":
             return norm != "none"
         return self.field not in TASKS[recipe.task].unused_fields
@@ -317,11 +317,11 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 """By field, in Tutorial C's order."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
-"""Small enough for many runs, large enough to memorise a hundred sequences."""
+"""Of runs on the page."""
 
 
 def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str, Any]) -> Recipe:
-    """Return the recipe that is varied, with these strengths; a `small` amount is memorised, `plenty` is not."""
+    """Return the recipe that is varied; a `small` amount is memorised."""
     return Recipe(
         task=task,
         n_train=TASKS[task].ablation_small if amount == "small" else 4_096,

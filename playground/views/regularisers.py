@@ -40,10 +40,7 @@ READY: Mapping[str, Mapping[str, Any]] = {
         "regularisers_optimizer": "sgd", "regularisers_lr": 1,
     },
 }  # fmt: skip
-"""The page's parameters of two runs that show what one regulariser is for.
-
-Tried with the seeds 0 to 4: what is to be expected was seen with each of them.
-"""
+"""Parameters of two runs that show what one regulariser is for, with each of the seeds 0 to 4."""
 
 LINES: Mapping[str, Mapping[str, Any]] = {
     "none": {"color": palette.NO_REGULARISER, "dash": "solid", "width": 3},
@@ -52,13 +49,13 @@ LINES: Mapping[str, Mapping[str, Any]] = {
         for field, colour in zip(REGULARISERS, palette.REGULARISERS.values(), strict=True)
     },
 }
-"""How a run is drawn, by Plotly's names; both kinds of dropout have one colour."""
+"""How a run is drawn, by Plotly's names."""
 
 COLUMNS = {
     "training %": "%.1f", "validation %": "%.1f", "gap": "%.1f", "in use %": "%.1f", "± points": "%+.1f",
     "spread": "%.1f", "loss": "%.3f", "± nats": "%+.3f",
 }  # fmt: skip
-"""Of the table of effects: names, and how their numbers are written."""
+"""Of the table of effects, with formats."""
 
 
 def show_ready() -> Iterator[Item]:
@@ -75,13 +72,13 @@ def show_ready() -> Iterator[Item]:
 
 
 def show_answer(scene: Scene[VariantsState], untrained: str = "") -> Iterator[Item]:
-    """What the runs have shown by now; `untrained`: settings of the page they do not have."""
+    """What the runs have shown by now."""
     case, numbers = find_change(scene.now)
     yield Paragraph(f"{untrained} {say('regularisers', f'answer-{case}', **numbers)}".strip(), "answer")
 
 
 def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
-    """Return the accuracies of the plain run and of what changed most; the case is how far runs are, or `seeds`."""
+    """Return the accuracies of the plain run and of what changed most, and how far the runs are."""
     effects = list(measure_effects(state).values())
     if not effects:
         return "begun", {}
@@ -110,7 +107,7 @@ def show_curves(scene: Scene[VariantsState], options: Options, *, grows: bool) -
 
 
 def show_details(options: Options) -> Iterator[Item]:
-    """What each variant measures beside the plain run, and the numbers of the curves."""
+    """Each variant's numbers beside the plain run's."""
     yield Table[VariantsState](
         key="regularisers_table",
         frame=tabulate_effects,
@@ -171,7 +168,7 @@ def runs_by_step(state: VariantsState, name: str, measured: Measured, grows: boo
 
 
 def draw_runs(state: VariantsState, name: str, measured: Measured) -> Figure:
-    """Draw accuracy or loss on one of `SETS`, beside what can be had without learning."""
+    """Draw one of `SETS` beside what can be had without learning."""
     n_steps, n_classes = state.runs[0].recipe.steps, len(state.data.labels)
     level, text, y_axis = state.data.baseline, "simple rule", SHARES
     if measured == "loss":
@@ -229,7 +226,7 @@ def tabulate_runs(state: VariantsState, measured: Measured) -> pd.DataFrame:
 
 
 def run_lines(state: VariantsState, name: str, measured: Measured, looks: Looks) -> Iterator[dict[str, Any]]:
-    """Yield a line a run on one of `SETS`, and a cross where it diverged."""
+    """Yield a line a run, and a cross where it diverged."""
     for result in state.results:
         look, title = dict(looks[result.run.name]), name_run(state, result)
         if state.n_seeds > 1:

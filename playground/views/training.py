@@ -1,4 +1,4 @@
-"""A training run at one moment: its numbers, its curves, its attention, and what its network has learnt."""
+"""A training run at one moment: its curves, its attention, its network's answers."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,14 +15,12 @@ from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
-    Button,
     Columns,
     Control,
     Group,
     Heatmap,
     Item,
     Menu,
-    Metric,
     Options,
     Paragraph,
     Picture,
@@ -45,14 +43,14 @@ from playground.training.variants import TrainingState
 from playground.words import say
 
 LONGEST_EXAMPLE = 40
-"""Characters of the example beside the field for one's own sequence."""
+"""Characters of the example."""
 
 N_BARS = 10
 """Characters that may come next, in their chart."""
 
 
 def show_answer(recipe: Recipe, step: int, right: float, rule: float, untrained: str = "") -> Paragraph:
-    """What a network does, beside a simple rule; `untrained`: settings of the page it does not have."""
+    """What a network does, beside a simple rule."""
     task = TASKS[recipe.task].title
     answer = say("training", "answer", step=step, steps=recipe.steps, task=task, right=right, rule=rule)
     return Paragraph(f"{untrained} {answer}".strip(), "answer")
@@ -78,11 +76,9 @@ def show_curves(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
     )
 
 
-def show_details(scene: Scene[TrainingState], seconds: float, *, grows: bool) -> Iterator[Item]:
-    """The latest numbers, and how each step went; at the end tables of all."""
+def show_details(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
+    """How each step went."""
     recipe, history = scene.now.recipe, scene.now.history
-    metrics = list_metrics(scene.now) | {"Time": f"{seconds:.0f} s"}
-    yield Group("", tuple(Metric(name, text) for name, text in metrics.items()), is_row=True)
     rates = Picture[TrainingState](
         key="training_rate",
         alt=say("training", "rate.alt"),
@@ -98,42 +94,9 @@ def show_details(scene: Scene[TrainingState], seconds: float, *, grows: bool) ->
         grows=grows,
     )
     yield Columns(((rates,), (gradients,)), gap="small")
-    if not grows:  # every look would send them again
-        both, every = say("training", "both-sets"), say("training", "every-step")
-        yield Table[TrainingState](key="training_evaluations", title=both, frame=tabulate_evaluations, is_folded=True)
-        yield Table[TrainingState](key="training_steps", title=every, frame=tabulate_steps, is_folded=True)
 
 
-def list_metrics(run: TrainingState) -> dict[str, str]:
-    """Return the latest numbers by name, those that were measured of these weights."""
-    history, shown = run.history, {}
-    if run.latest is not None:
-        step, loss, accuracy = run.latest
-        shown = {"Validation loss": f"{loss:.4f}", "Validation accuracy": f"{accuracy:.1%}"}
-        if look := history.at(step):
-            shown["Training accuracy"] = f"{look.train.accuracy:.1%}"
-        shown["Tokens a second"] = f"{history.evaluations[-1].tokens_per_second:,.0f}"
-    return shown
-
-
-def tabulate_evaluations(run: TrainingState) -> pd.DataFrame:
-    """Return a row an evaluation."""
-    history = run.history
-    steps, *losses = history.series("loss")
-    _, *accuracies = history.series("accuracy")
-    names = [f"{which} {measured}" for measured in ("loss", "accuracy") for which in ("training", "validation")]
-    table = pd.DataFrame(dict(zip(names, (*losses, *accuracies), strict=True)), pd.Index(steps, name="after step"))
-    return table.assign(**{"tokens a second": [round(each.tokens_per_second) for each in history.evaluations]})
-
-
-def tabulate_steps(run: TrainingState) -> pd.DataFrame:
-    """Return a row a step."""
-    history = run.history
-    columns = {"loss": history.loss, "learning rate": history.lr, "gradient norm": history.grad_norm}
-    return pd.DataFrame(columns, pd.RangeIndex(1, len(history.loss) + 1, name="step"))
-
-
-def show_attention(scene: Scene[TrainingState], options: Options, *, grows: bool) -> Iterator[Item]:
+def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[Item]:
     """One head's attention at one of the steps at which it was saved."""
     state, history = scene.now, scene.now.history
     if not history.evaluations:
@@ -150,18 +113,10 @@ def show_attention(scene: Scene[TrainingState], options: Options, *, grows: bool
         names = {usual if each == name else each: each for each in patterns}
         yield Menu("training_attention", say("training", "which-attention"), names)
     n_layers, n_heads = patterns[name].shape[:2]
-    most = None if grows else most_changed_head(history.snapshots, name)
-    layer, head = most or (0, 0)
     choices = (
         Control("training_moment", say("training", "moment", step=step, steps=state.recipe.steps), high=LAST_MOMENT),
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
-        Button(
-            "training_most_changed",
-            say("training", "most-changed"),
-            {"training_layer": layer, "training_head": head},
-            is_disabled=most is None or most == _shown_head(patterns[name], options),
-        ),
     )
     yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
 
@@ -183,18 +138,8 @@ def _shown_head(patterns: Array, options: Options) -> tuple[int, int]:
     return min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
 
 
-def most_changed_head(snapshots: Mapping[int, Mapping[str, Array]], name: str) -> tuple[int, int] | None:
-    """Return layer and head with the largest mean Σ |change| of a row since the first snapshot, if there are more."""
-    if len(snapshots) < 2:
-        return None
-    first, *_, last = (patterns[name] for patterns in snapshots.values())
-    changes = np.abs(last - first).sum(axis=-1).mean(axis=-1)  # (L, H)
-    layer, head = np.unravel_index(int(changes.argmax()), changes.shape)
-    return int(layer), int(head)
-
-
 def saved_attention(run: TrainingState, options: Options) -> Heatmap[TrainingState]:
-    """The chosen head's attention on the first validation sequence, at the chosen moment."""
+    """The chosen head's attention at the chosen moment."""
     step = find_step(run, options)
     patterns = run.history.snapshots[step]
     name = name_attention(patterns, options)
@@ -219,7 +164,7 @@ def saved_attention(run: TrainingState, options: Options) -> Heatmap[TrainingSta
 
 
 def largest_weight(pattern: Array) -> dict[str, float]:
-    """Return the largest weight of a map (Tq, Tk), of rows that can choose, and an even one."""
+    """Return the largest weight of a map (Tq, Tk), and an even one."""
     n_keys = (pattern > 0).sum(axis=1)
     rows = pattern[n_keys > 1] if (n_keys > 1).any() else pattern
     return {"weight": float(rows.max()), "even": 1 / n_keys.max(), "tokens": int(n_keys.max())}
@@ -232,7 +177,7 @@ def show_answers(
     ask: Callable[[str], Sample],
     ask_next: Callable[[str], Mapping[str, float]],
 ) -> Iterator[Item]:
-    """Some answers, and those to a visitor's own sequence, for which `ask` may raise PlaygroundError, or beginning."""
+    """Some answers, and those to what a visitor types; `ask` may raise PlaygroundError."""
     results, task = scene.now.results, scene.now.task
     yield Paragraph(say("training", "answers", task=task.title), "header")
     own = _ask_typed(scene.now, task, options["training_sequence"], ask) if isinstance(task, MadeUpTask) else ()
@@ -289,7 +234,7 @@ def tabulate_answers(key: str, task: Task, answers: Sequence[Sample]) -> Table[A
 
 
 def _mark_mistakes(task: Task, sample: Sample) -> str:
-    """The answer in markdown: what is wrong is red, what is missing a dash."""
+    """What is wrong is red, what is missing a dash."""
     pairs = zip_longest(sample.right_answer, sample.answer, fillvalue="–")
     parts = (
         (is_right, escape_markdown(task.join(answer for _, answer in part)))
@@ -317,16 +262,16 @@ SETS = {"train": "training set", "validation": "validation set"}
 SHARES: Mapping[str, Any] = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
 
 MOST_POINTS = 100
-"""Of a curve over all steps, which is sent again at every update."""
+"""Of a curve over all steps."""
 
-LOGARITHMIC_FROM = 4
-"""Ratio of the largest loss to guessing's from which on the axis is logarithmic."""
+HIGHEST = 4
+"""Ratio of the highest loss that is shown to guessing's."""
 
 _HOVERS: Mapping[Measured, str] = {"accuracy": "%{y:.1%}", "loss": "%{y:.4f} nats"}
 
 
 def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
-    """Draw the loss so far, in nats, of batches and of both sets, over an axis of all `steps`."""
+    """Draw the loss so far, in nats, of batches and both sets."""
     losses, guess = finite(history.loss), math.log(n_classes)
     lines = [
         _line(*thinned(losses), "batches", palette.BATCHES),
@@ -335,9 +280,7 @@ def draw_losses(history: History, steps: int, n_classes: int) -> Figure:
     ]
     drawn = [guess, *losses.tolist(), *history.series("loss")[2]]
     top = max(loss for loss in drawn if math.isfinite(loss))
-    y_axis: dict[str, Any] = {"title": "loss, nats", "range": [0, 1.08 * top]}
-    if top > LOGARITHMIC_FROM * guess:
-        y_axis = {"title": "loss, nats (log scale)", "type": "log", "exponentformat": "power"}
+    y_axis = {"title": "loss, nats", "range": [0, min(1.08 * top, HIGHEST * guess)]}
     return figures.draw_over_steps(lines, steps, y_axis, height=290, legend=True)
 
 
@@ -355,7 +298,7 @@ def draw_rates(rates: Sequence[float], steps: int) -> Figure:
 
 
 def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
-    """Draw the gradient's norm so far, of a long run the largest of every few steps, and `clip`, unless it is 0."""
+    """Draw the gradient's norm so far, and `clip`, unless it is 0."""
     lines = [_line(*peaks(finite(norms)), "gradient norm", palette.RESIDUAL)]
     if clip:
         lines.append(figures.level_line(steps, clip, f"clipped to {clip:g}"))
@@ -377,7 +320,7 @@ def thinned(values: Array) -> tuple[Array, Array]:
 
 
 def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
-    """Return step and value of the largest of each of at most `most` equal windows, and of both ends."""
+    """Return step and value of the largest of each of `most` windows, and of both ends."""
     size = _window(len(values), most)
     largest = {i + int(values[i : i + size].argmax()) for i in range(0, len(values), size)}
     chosen = np.array(sorted(largest | {0, len(values) - 1}) if largest else [], np.int64)

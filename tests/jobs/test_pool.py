@@ -221,12 +221,6 @@ def test_what_surrounds_a_job_is_called_where_it_runs_and_may_refuse_it(pool: Jo
     ended(handle)
     assert calls == ["start", Count(1, 1, "finished"), "end"]
 
-    def refuse() -> None:
-        raise MemoryError
-
-    refused = pool.join("other", Steps(), on_start=refuse)
-    ended(refused)
-    assert (refused.status, refused.state) == ("failed", None)
     calls.clear()
     broken = Steps(1)
     broken.__dict__["build"] = lambda: Broken(1, broken.gate, None)  # type: ignore[attr-defined]

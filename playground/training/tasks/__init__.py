@@ -22,7 +22,7 @@ FORMER_TASKS = {"Copy, taught with errors": "Copy", "Match brackets": "Count"}
 
 
 def make_data(recipe: Recipe) -> Data:
-    """Return a recipe's data; RecipeError if there are too few sequences, too many tokens, or no text."""
+    """Return a recipe's data; RecipeError if there can be none."""
     tokens = recipe.n_train * recipe.length
     if tokens > MAX_TRAIN_TOKENS:
         reason = f"sequences of up to {recipe.length} are {tokens:,} tokens, of which {MAX_TRAIN_TOKENS:,} are the most"

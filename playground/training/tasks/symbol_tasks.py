@@ -61,11 +61,11 @@ class MadeUpTask(Task):
     """(N, T) ids → (N, T) classes; the first symbol's id is `first_id`."""
     _: KW_ONLY
     symbols: Callable[[int], tuple[str, ...]] = _letters
-    """By the recipe's number of them, in the order of ids."""
+    """By their number, in the order of ids."""
     source: tuple[str, ...] = ()
-    """What is read, if answers have symbols of their own."""
+    """What is read; empty: all symbols."""
     labels: Callable[[int], tuple[str, ...]] | None = None
-    """Names of classes, by the longest length; None if classes are tokens."""
+    """By the longest length; None: tokens."""
     lengths: Callable[[int], tuple[int, int]] = _from_half
     """Fewest and most symbols of a sequence."""
     numbers: Callable[[Recipe, int, torch.Generator], Drawn] = _draw_letters
@@ -74,7 +74,7 @@ class MadeUpTask(Task):
 
     @property
     def first_id(self) -> int:
-        """The id of the first symbol, behind the special tokens."""
+        """Id of the first ordinary token."""
         return len(SPECIALS) + 2 * self.has_decoder
 
     def draw(self, recipe: Recipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
@@ -118,7 +118,7 @@ class MadeUpTask(Task):
         return build_data(self, vocabulary, train, validation, example, labels)
 
     def sequences(self, recipe: Recipe) -> tuple[Tensor, Tensor]:
-        """Draw different sequences for training and validation, (N, T) int64; RecipeError if too few are left."""
+        """Draw different sequences for training and validation, (N, T) int64."""
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
         train = self._distinct(recipe, recipe.n_train, "train", set(validation))
         if len(validation) < recipe.n_validation or not train:

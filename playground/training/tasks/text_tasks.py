@@ -34,7 +34,7 @@ HIDDEN = 0.15
 """Share of hidden characters; unlike Devlin et al. 2018, section 3.1, none is replaced by another."""
 
 MAX_KINDS = 200
-"""Different characters of a visitor's text; rarer ones are [UNK]."""
+"""Of a text; rarer ones are [UNK]."""
 
 HELD_BACK = 10
 """The last 1/HELD_BACK of the text is for validation."""
@@ -78,10 +78,10 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
 
 
 def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Tensor, Tensor, str]:
-    """Cut different windows of a text at random places; RecipeError if it is blank, too short or repeats itself.
+    """Cut different windows of a text at random places; RecipeError if that can't be.
 
-    Returns the vocabulary, the ids of all that training may see, windows for training and for validation, (N, width)
-    int64, and the first of the latter as text.
+    Returns the vocabulary, ids of what training may see, windows for training and validation, (N, width), and the
+    first of the latter as text.
     """
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE

@@ -143,6 +143,6 @@ def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """Return phrases that fill so many words, or leave room for more."""
+    """Return phrases that fit."""
     fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
     return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)

@@ -1,4 +1,4 @@
-"""A visitor's experiments: run in the background, stopped when the connection breaks; and what they need to start."""
+"""A visitor's experiments in the background, stopped when the connection breaks."""
 
 import secrets
 from collections.abc import Callable, Hashable, Sequence
@@ -24,7 +24,7 @@ EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
-"""How many times as long as measured a run takes, beside pages that are drawn."""
+"""Ratio of a run's time beside pages to what is measured."""
 
 
 Experiment = JobHandle
@@ -102,10 +102,10 @@ def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
 
 
 _TEXT_BYTES = 16_000_000
-"""The sentences that a network of the small English learns from, while they are made."""
+"""Of the small English's sentences."""
 
 _TRAINING_BYTES = 6 * 4
-"""Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
+"""Bytes for each parameter: weight, gradient, Adam's two averages, two copies."""
 
 
 def training_data(recipe: Recipe) -> Data:
@@ -125,7 +125,7 @@ def _cached_data(recipe: Recipe) -> Data:
 
 @st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
 def machine_speed() -> Speed:
-    """Return how fast runs train here; BusyError if no turn to measure it came free."""
+    """Return how fast runs train here; BusyError if no turn came free."""
     with services().turns.take():
         measured = measure_speed(services().device)
     return Speed(DELAY * measured.layer, DELAY * measured.operation)

@@ -20,7 +20,7 @@ Plan = TypeVar("Plan")
 
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
-    """Return the status of a computation that waits, starts or ends; else empty."""
+    """Return the status of what waits, starts or ends; else empty."""
     status = experiment.status
     if status == "waiting":
         return say("frame", "run-waiting", position=str(experiment.position))
@@ -62,7 +62,7 @@ def untrained_sentence(differences: list[str]) -> str:
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
-    """Return what the page's settings describe; None, with an error on the page, if nothing can be started."""
+    """Return the settings' plan; None, with an error on the page, if there is none."""
     try:
         return make_plan()
     except PlaygroundError as error:
@@ -77,10 +77,7 @@ def draw_buttons(
     *,
     start: str = "Start",
 ) -> None:
-    """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
-
-    `create` starts a plan, if the settings describe one.
-    """
+    """Draw Start and Stop of a page's experiment; the one without effect is grey."""
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
     begin = None if plan is None else partial(start_experiment, page, partial(create, plan))
@@ -104,14 +101,14 @@ def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
 
 
 def show_progress(experiment: Experiment[Any], status: str) -> None:
-    """Draw how far an experiment is, its status, and with how many others it is shared."""
+    """Draw how far an experiment is, and who shares it."""
     if experiment.active and experiment.others:
         status += f" {say('frame', 'run-shared', others=str(experiment.others))}"
     st.progress(experiment.progress, status)
 
 
 def warn_before_reload() -> None:
-    """Let the browser ask before a reload while an experiment of the session is active."""
+    """Let the browser ask before a reload while an experiment is active."""
 
     def ask_while_active() -> None:
         if session_experiments().active_page() is not None:
@@ -122,7 +119,7 @@ def warn_before_reload() -> None:
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
-    """Draw a view of a page's experiment, every few seconds while it is in progress, and the whole page at its end."""
+    """Draw a view of a page's experiment again and again, and the whole page at its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and not experiment.ended

@@ -21,7 +21,7 @@ from playground.link.lab import Lab
 from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
-from playground.training.network import first_sequences, score_changed
+from playground.training.network import score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
@@ -237,7 +237,7 @@ class SetupView(LinkedView):
     def share_right(self) -> float:
         """The share of the validation set that a trained network gets right with the state's changes."""
         trained = own_models.find_network(self.lab.weights)
-        examples = first_sequences(validation_data(trained.recipe).validation)
+        examples = validation_data(trained.recipe).validation
         changes = [change for change in self.changes.applied if change.names_no_token]
         with services().turns.take():
             return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes)

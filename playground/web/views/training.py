@@ -1,4 +1,4 @@
-"""What only the live page Training has: settings, a run in the background that is followed, and its network."""
+"""The live page Training: settings, a run that is followed, and its network."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -35,7 +35,7 @@ from playground.words import say
 PAGE = "training"
 
 Plan = tuple[ModelConfig, Recipe]
-"""A run: the architecture as the task has it, and what to do."""
+"""The architecture as the task has it, and what to do."""
 
 N_SAMPLES = 8
 """Validation sequences whose answers are shown."""
@@ -45,7 +45,7 @@ FOLDS = {
     "optimiser": ("optimizer", "schedule", "lr", "warmup", "batch_size"),
     "regularisers": tuple(STRENGTHS),
 }
-"""The recipe's fields whose widgets stand in a panel, which a newcomer need not open."""
+"""Fields of the recipe, by panel."""
 
 
 # --- the run, in the background
@@ -63,7 +63,7 @@ def make_plan() -> Plan:
 
 
 def inputs_of(config: ModelConfig, recipe: Recipe) -> Plan:
-    """Return all that a run's numbers depend on, so not the architecture's dropout."""
+    """Return all that a run's numbers depend on."""
     return replace(config, dropout=0.0), recipe
 
 
@@ -82,7 +82,7 @@ def create_experiment(plan: Plan) -> Experiment[TrainingState]:
 
 
 def keep_network(slot: OwnModels, state: TrainingState, _status: JobStatus) -> None:
-    """Put a run's network into a session's slot, unless it learnt nothing and another stays."""
+    """Keep a run's network, unless it learnt nothing and another stays."""
     trained = state.trained
     if trained is None or trained is slot.trained or not (trained.results.kept_step or slot.trained is None):
         return
@@ -98,7 +98,7 @@ def _task() -> str:
 
 
 def draw_settings(plan: Plan | None) -> None:
-    """Draw the widgets of all that a run depends on but its task; those without effect are left out."""
+    """Draw the settings of a run; those without effect are left out."""
     task, now = TASKS[_task()], {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     if plan is not None:
         data = experiments.training_data(plan[1])
@@ -128,7 +128,7 @@ def _draw_setting(name: str) -> None:
 
 
 def draw_answer(plan: Plan | None) -> None:
-    """Draw what the run's network does now, or one that was trained before; or what there is to do."""
+    """Draw what the network does, or what there is to do."""
 
     def answer(before: Plan, step: int, right: float, rule: float) -> Paragraph:
         changed = [] if plan is None else list_changed_settings(before, inputs_of(*plan))
@@ -175,14 +175,14 @@ def follow_details(experiment: Experiment[TrainingState]) -> None:
     """Draw the latest numbers, and how each step went."""
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        render(view.show_details(scene, experiment.seconds, grows=not experiment.ended), scene)
+        render(view.show_details(scene, grows=not experiment.ended), scene)
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention while it is learnt."""
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        render(view.show_attention(scene, read_options(PAGE), grows=not experiment.ended), scene)
+        render(view.show_attention(scene, read_options(PAGE)), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
@@ -205,7 +205,7 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
 
 
 def offer_network(trained: TrainedNetwork) -> None:
-    """Draw what can be done with a network: other pages show it; a file keeps it."""
+    """Draw what can be done with a network."""
     st.caption(describe_origin(trained, current_value("run")))
     with st.container(horizontal=True):
         st.button(
@@ -288,7 +288,7 @@ def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
 
 @cache_in_session
 def _next_characters(trained: TrainedNetwork, prompt: str) -> dict[str, float]:
-    """Return probabilities of the next characters after a prompt, the likeliest first."""
+    """Return probabilities of what comes next, the likeliest first."""
     if not isinstance(trained.network, Tagger):
         raise TypeError("a network with a decoder reads no beginning")
     ids: list[int] = trained.tokenizer.encode_batch([prompt]).ids[0].tolist()

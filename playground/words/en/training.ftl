@@ -17,8 +17,6 @@ rate =
 gradient =
     .alt = Norm of the whole gradient by step.
     .caption = The norm of the whole gradient: how steep the loss is. For long runs, the largest of every few steps.
-both-sets = The numbers of both sets
-every-step = The numbers of every step
 
 attention = What does a head attend to as it learns?
 attention-large = Attention of this size is too large to keep. Shorter sequences, fewer layers or fewer heads show it here.
@@ -30,7 +28,6 @@ pattern =
        *[other] after step { $step }
     }.** Row = token of the first validation sequence; its attention weights sum to 1.
 reading = The largest weight is { WEIGHT($weight) }; spread evenly over { $tokens } tokens, each would get { WEIGHT($even) }.
-most-changed = Show the head that changed most
 which-attention = Which attention
 
 answers = What does “{ $task }” answer?
@@ -60,7 +57,7 @@ size = { $parameters } parameters, { $head } of them in its { $decoder ->
    *[no] output head
 }
 
-details = More of this run: speed, learning rate, gradient, all numbers
+details = More of this run: learning rate, gradient
 stopped = Stopped at step { $step }; { $kept ->
     [yes] the weights of that step are kept
    *[no] no weights are kept

@@ -3,7 +3,6 @@
 from typing import Any
 
 import pytest
-from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
 from playground.training import variants
@@ -14,7 +13,6 @@ from playground.web.session.own_models import OWN
 from playground.web.session.services import services
 from tests.waiting import running_jobs
 from tests.web.app_test import (
-    SESSION,
     array,
     captions,
     charts,
@@ -78,20 +76,6 @@ def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
     assert len(lines(app, page)) > len(before)
     press(start(app, page), f"{page}_stop")
     assert status_text(app).startswith("Stopped")
-
-
-@pytest.mark.usefixtures("endless")
-@pytest.mark.sampled(1)
-@BOTH
-def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(page: str) -> None:
-    app = opened(page, **ENDLESS)
-    before = lines(app, page)
-    for _ in range(2):  # who comes back starts another one
-        start(app, page)
-        clear_session_resource_cache(SESSION)  # as the server does when a tab is closed, or its connection broke
-        ended(app, page)
-        assert status_text(app).startswith("Stopped")
-        assert len(lines(app, page)) > len(before)
 
 
 @pytest.mark.usefixtures("endless")
