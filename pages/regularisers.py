@@ -67,9 +67,8 @@ def draw_answer(plan: Sequence[VariantRun] | None) -> None:
     """Draw what the runs have shown by now, or what there is to do."""
 
     def follow_answer(experiment: Experiment[VariantsState]) -> None:
-        differences = [] if plan is None else view.list_differences(experiment.inputs, plan)
         scene = Scene(state_of(experiment))
-        render(view.show_answer(scene, experiment_buttons.untrained_sentence(differences)), scene)
+        render(view.show_answer(scene, experiment_buttons.untrained_sentence(experiment.inputs, plan)), scene)
 
     if experiments.session_experiments().get(PAGE) is None:
         render([Paragraph(say("regularisers", "answer-none"), "answer")])
@@ -104,7 +103,7 @@ def follow_curves(experiment: Experiment[VariantsState]) -> None:
 
 def follow_details(experiment: Experiment[VariantsState]) -> None:
     """Draw what the runs measure by now."""
-    render(view.show_details(read_options(PAGE)), Scene(state_of(experiment)))
+    render(view.show_details(), Scene(state_of(experiment)))
 
 
 def state_of(experiment: Experiment[VariantsState]) -> VariantsState:
@@ -142,7 +141,7 @@ if experiments.session_experiments().get(PAGE) is not None:
     experiment_buttons.follow(follow_curves, PAGE)
     # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
     widgets.choice("regularisers_measure", "Curves of")
-    details = st.expander("All numbers", icon=":material/table:", key="regularisers_details_open", on_change="rerun")
+    details = st.expander("All effects", icon=":material/table:", key="regularisers_details_open", on_change="rerun")
     if details.open:
         with details:
             experiment_buttons.follow(follow_details, PAGE)

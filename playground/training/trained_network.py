@@ -270,15 +270,3 @@ def describe_origin(trained: TrainedNetwork, name: str) -> str:
     if match and match[2] and int(match[2]) != round(10_000 * right):
         told.append(f"It is right in {right:.2%}; the link's network was in {int(match[2]) / 10_000:.2%}.")
     return " ".join(told)
-
-
-def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
-    """Return the settings in which two trainings differ, as `lr 0.002 → 0.01`."""
-    pairs = (
-        (name, was, vars(new)[name]) for old, new in zip(before, now, strict=True) for name, was in vars(old).items()
-    )
-    return [
-        "another text" if name == "text" else f"{name} {was} → {value}"
-        for name, was, value in pairs
-        if was != value and name != "vocab_size"
-    ]

@@ -1,7 +1,7 @@
 """Regularisers: runs with and without, side by side, and what each of the ten does."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,16 +13,13 @@ from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Pi
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.network import Measured
-from playground.training.trained_network import list_changed_settings
 from playground.training.variants import (
     REGULARISERS,
     VariantResult,
-    VariantRun,
     VariantsState,
     difference_noise,
     first_seed,
     measure_effects,
-    seeds_of,
 )
 from playground.views.training import SETS, SHARES, evaluated_line
 from playground.words import say
@@ -106,7 +103,7 @@ def show_curves(scene: Scene[VariantsState], options: Options, *, grows: bool) -
     )
 
 
-def show_details(options: Options) -> Iterator[Item]:
+def show_details() -> Iterator[Item]:
     """Each variant's numbers beside the plain run's."""
     yield Table[VariantsState](
         key="regularisers_table",
@@ -116,12 +113,6 @@ def show_details(options: Options) -> Iterator[Item]:
         missing="",
     )
     yield Paragraph(say("regularisers", "table.caption"), "caption")
-    yield Table[VariantsState](
-        key="regularisers_curves",
-        frame=lambda state: tabulate_runs(state, options["regularisers_measure"]),
-        is_folded=True,
-        title=say("regularisers", "curves"),
-    )
 
 
 def tabulate_effects(state: VariantsState) -> pd.DataFrame:
@@ -179,17 +170,6 @@ def draw_runs(state: VariantsState, name: str, measured: Measured) -> Figure:
     level_line = figures.level_line(n_steps, level, text, width=1, dash="dot")
     lines = [level_line, *run_lines(state, name, measured, LINES)]
     return figures.draw_over_steps(lines, n_steps, y_axis, height=300)
-
-
-def list_differences(before: Sequence[VariantRun], now: Sequence[VariantRun]) -> list[str]:
-    """Return the variants and settings in which two comparisons differ."""
-    old, new = ({run.title: (run.config, run.recipe) for run in first_seed(runs)} for runs in (before, now))
-    differences = [f"“{title}”" for title in (*old, *new) if not (title in old and title in new)]
-    for title in old.keys() & new:
-        differences += list_changed_settings(old[title], new[title])
-    n_before, n_now = len(seeds_of(before)), len(seeds_of(now))
-    differences += [f"seeds {n_before} → {n_now}"] if n_before != n_now else []
-    return list(dict.fromkeys(differences))
 
 
 def explain_ten() -> str:

@@ -60,40 +60,25 @@ def show_curves(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
     """How much is right, and how wrong the rest is, over all steps."""
     steps, data = scene.now.recipe.steps, scene.now.data
     n_classes = len(data.labels)
-    yield Picture[TrainingState](
-        key="training_accuracy",
-        alt=say("training", "accuracy.alt"),
-        caption=say("training", "accuracy.caption"),
-        figure=lambda run: draw_accuracies(run.history, steps, data.baseline),
-        grows=grows,
-    )
-    yield Picture[TrainingState](
-        key="training_loss",
-        alt=say("training", "loss.alt"),
-        caption=say("training", "loss.caption", classes=n_classes),
-        figure=lambda run: draw_losses(run.history, steps, n_classes),
-        grows=grows,
-    )
+    yield _picture("accuracy", lambda run: draw_accuracies(run.history, steps, data.baseline), grows)
+    yield _picture("loss", lambda run: draw_losses(run.history, steps, n_classes), grows, classes=n_classes)
 
 
 def show_details(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
     """How each step went."""
-    recipe, history = scene.now.recipe, scene.now.history
-    rates = Picture[TrainingState](
-        key="training_rate",
-        alt=say("training", "rate.alt"),
-        caption=say("training", "rate.caption", most=max(history.lr, default=0.0)),
-        figure=lambda run: draw_rates(run.history.lr, recipe.steps),
-        grows=grows,
-    )
-    gradients = Picture[TrainingState](
-        key="training_gradient",
-        alt=say("training", "gradient.alt"),
-        caption=say("training", "gradient.caption"),
-        figure=lambda run: draw_gradients(run.history.grad_norm, recipe.steps, recipe.clip),
-        grows=grows,
+    recipe, most = scene.now.recipe, max(scene.now.history.lr, default=0.0)
+    rates = _picture("rate", lambda run: draw_rates(run.history.lr, recipe.steps), grows, most=most)
+    gradients = _picture(
+        "gradient", lambda run: draw_gradients(run.history.grad_norm, recipe.steps, recipe.clip), grows
     )
     yield Columns(((rates,), (gradients,)), gap="small")
+
+
+def _picture(
+    name: str, figure: Callable[[TrainingState], Figure], grows: bool, **numbers: float
+) -> Picture[TrainingState]:
+    alt, caption = say("training", f"{name}.alt"), say("training", f"{name}.caption", **numbers)
+    return Picture(key=f"training_{name}", alt=alt, caption=caption, figure=figure, grows=grows)
 
 
 def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[Item]:

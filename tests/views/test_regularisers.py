@@ -53,7 +53,7 @@ def watch(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> Variants
 
 def show(watched: VariantsState, measured: Measured = "accuracy", *, grows: bool = False) -> list[Item]:
     options = {"regularisers_measure": measured}
-    return parts_of([*show_curves(Scene(watched), options, grows=grows), *show_details(options)])
+    return parts_of([*show_curves(Scene(watched), options, grows=grows), *show_details()])
 
 
 def lines_of(watched: VariantsState, name: str, measured: Measured) -> list[dict[str, Any]]:

@@ -53,12 +53,9 @@ def running_sentence(experiment: Experiment[Any], at: str) -> str:
     return f"Training: {at}{left}."
 
 
-def untrained_sentence(differences: list[str]) -> str:
-    """Return which settings have changed since the run was started (markdown)."""
-    if not differences:
-        return ""
-    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
-    return say("frame", "run-changed", changes=listed)
+def untrained_sentence(run: object, plan: object) -> str:
+    """Return that the settings are no longer a run's (markdown), if they are not."""
+    return "" if plan in (None, run) else say("frame", "run-changed")
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:

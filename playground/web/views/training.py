@@ -17,7 +17,7 @@ from playground.training.network import Sample, Tagger, answer_examples, next_to
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS
 from playground.training.tasks.symbol_tasks import MadeUpTask
-from playground.training.trained_network import TrainedNetwork, describe_origin, list_changed_settings, load, save
+from playground.training.trained_network import TrainedNetwork, describe_origin, load, save
 from playground.training.trainer import check_cost
 from playground.training.variants import REGULARISERS, Training, TrainingState
 from playground.views import training as view
@@ -130,9 +130,9 @@ def _draw_setting(name: str) -> None:
 def draw_answer(plan: Plan | None) -> None:
     """Draw what the network does, or what there is to do."""
 
-    def answer(before: Plan, step: int, right: float, rule: float) -> Paragraph:
-        changed = [] if plan is None else list_changed_settings(before, inputs_of(*plan))
-        return view.show_answer(before[1], step, right, rule, experiment_buttons.untrained_sentence(changed))
+    def answer(run: Plan, step: int, right: float, rule: float) -> Paragraph:
+        untrained = experiment_buttons.untrained_sentence(run, None if plan is None else inputs_of(*plan))
+        return view.show_answer(run[1], step, right, rule, untrained)
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
         state = experiment.state

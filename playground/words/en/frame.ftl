@@ -69,6 +69,6 @@ run-stopped = Stopped: { $at }.
 run-never = Stopped before the first step.
 run-starts = Getting ready.
 run-done = Done: { $runs } runs in { $time }.
-run-changed = **The settings are no longer this run's:** { $changes }. **Start** trains with the present ones.
+run-changed = **The settings are no longer this run's. Start** trains with the present ones.
 run-elsewhere = What you started on { $where } goes on. Only one thing runs at a time: stop it there first.
 run-shared = Shared with { $others } other visitors; Stop takes only you out of it.

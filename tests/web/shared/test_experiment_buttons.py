@@ -118,8 +118,7 @@ def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, mo
     assert "start" in grey_buttons(app, page)
 
 
-OTHER_RUN = {"training": ("training_lr", 0.01, "lr 0.002 → 0.01"),
-             "regularisers": ("regularisers_weight_decay", 1.0, "weight_decay 0.3 → 1.0")}  # fmt: skip
+OTHER_RUN = {"training": ("training_lr", 0.01), "regularisers": ("regularisers_weight_decay", 1.0)}
 
 
 @pytest.mark.sampled(1)
@@ -128,11 +127,11 @@ def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: 
     app = measured(opened(page, weights="random", regularisers_measure="loss"), page)
     first = lines(app, page)
     app.session_state[f"{page}_regularisers_open"] = True
-    key, value, difference = OTHER_RUN[page]
+    key, value = OTHER_RUN[page]
     app.session_state["dropout"] = 0.5  # which no run has from the sidebar
     assert sentences(working(app.run())) == ""
     app.session_state[key] = value
-    assert difference in prose(working(app.run()))
+    assert "no longer this run's" in prose(working(app.run()))
     assert lines(app, page) == first
     measured(app, page)
     assert "no longer this run's" not in prose(app)
