@@ -1,30 +1,29 @@
-"""The kinds of answers to exercises: what is right, and how an answer is read. `variant` is the `Variant` that asks.
+"""The kinds of answers to exercises: what is right, how an answer is read, and how it stands beside the truth.
 
-To add a kind: a record here and in `Answer`; `playground/learn/compare_answer.py` draws an answer beside the truth,
-`playground/web/views/exercises/answers.py` has the forms.
+To add a kind: a record here and in `Answer`, and its form in `playground/web/views/exercises.py`. `variant` is the
+`Variant` that asks.
 """
 
+import html
 import math
 import re
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
+from playground.charts import palette
+from playground.charts.chart import Axis, Heatmap, Item, Paragraph
+from playground.charts.colour_scales import from_zero
+from playground.charts.figure import Frame
 from playground.errors import InputError
-from playground.learn.formulas import Formula
+from playground.learn.formulas import check_formula
 from playground.learn.quantities import Numbers, find_place
 from playground.learn.reading import Key, Record
 from playground.link.opening import LinkedView
 from playground.link.params import PARAMS
 from playground.text.wording import join_words, quote_text
-
-PLACE = re.compile(r"\{([a-z_]+)\}")
-"""A name in braces, which a case fills in."""
-
-COMPUTED = re.compile(r"\{=([^{}|]+)(?:\|([^{}|]+))?\}")
-"""A formula in a text, and the format of its number."""
-
-_VARIABLES = ("answer", "row", "column", "row_name")
+from playground.words import say
 
 Given: TypeAlias = tuple[str, ...] | float | tuple[int, ...] | LinkedView
 """An answer: chosen words, a number, the places of a row and column or of a token, or the state that was set."""
@@ -34,12 +33,6 @@ def check_text(text: str) -> str:
     """Return the text; raises `ValueError` if it has HTML."""
     if re.search(r"<[A-Za-z/!?]", text):
         raise ValueError("texts are Markdown without HTML: write `<` with a space behind it")
-    return text
-
-
-def check_formula(text: str) -> str:
-    """Return a formula's text; raises `InputError` if it is none. A case's words may be numbers."""
-    Formula(PLACE.sub("0", text)).check(("other", "start"), _VARIABLES)
     return text
 
 
@@ -53,7 +46,6 @@ Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(chec
 """Markdown without HTML, in which a case fills in `{name}`."""
 FormulaText = Annotated[str, AfterValidator(check_formula)]
 Parameter = Annotated[str, AfterValidator(_check_parameter)]
-"""A key of the link."""
 
 
 class Option(Record):
@@ -64,7 +56,13 @@ class Option(Record):
     """The condition under which it is right."""
 
 
-class Choose(Record):
+class _Kind(Record):
+    def name(self, given: Any, _: Any) -> Mapping[str, Any]:
+        """Return what formulas may call an answer."""
+        return {"answer": given}
+
+
+class Choose(_Kind):
     """Choose one or several; in a mistake's condition, `answer` is the option's word, or `'word' in answer`."""
 
     kind: Literal["choose"]
@@ -86,11 +84,24 @@ class Choose(Record):
         return words
 
     def is_right(self, given: tuple[str, ...], variant: Any) -> bool:
-        """Whether all right options are chosen and no other."""
+        """Return whether all right options are chosen and no other."""
         return set(given) == set(variant.truth)
 
+    def name(self, given: tuple[str, ...], _: Any) -> Mapping[str, Any]:
+        """Return the word, or the words of several."""
+        return {"answer": given if self.several else given[0]}
 
-class Number(Record):
+    def compare(self, given: tuple[str, ...] | None, variant: Any) -> Item:
+        """Mark the options that are right, and the chosen ones."""
+        lines = [
+            f"- {'✓' if word in variant.truth else '✗'} {variant.fill(option.text)}"
+            f"{say('exercises', 'chosen') if word in (given or ()) else ''}"
+            for word, option in self.options.items()
+        ]
+        return Paragraph("\n".join(lines))
+
+
+class Number(_Kind):
     """Give a number; in a mistake's condition, `near(answer, …)` knows the tolerance."""
 
     kind: Literal["number"]
@@ -106,22 +117,24 @@ class Number(Record):
         return float(variant.compute(self.truth))
 
     def read(self, answer: Any, _: Any) -> float:
-        """Read a finite number."""
-        number = float(answer)
-        if not math.isfinite(number):
-            raise InputError("The answer is a finite number, such as 0.25.")
-        return number
+        """Read a finite number, or a text as of `parse_number`."""
+        return parse_number(answer if isinstance(answer, str) else repr(float(answer)))
 
     def is_near(self, one: float, other: float) -> bool:
-        """Whether two numbers differ by no more than an answer may."""
+        """Return whether two numbers differ by no more than an answer may."""
         return math.isclose(one, other, rel_tol=self.tolerance, abs_tol=self.within)
 
     def is_right(self, given: float, variant: Any) -> bool:
-        """Whether a number is near enough."""
+        """Return whether a number is near enough."""
         return self.is_near(given, variant.truth)
 
+    def compare(self, given: float | None, variant: Any) -> Item:
+        """Write both numbers."""
+        said = "" if given is None else say("exercises", "said", number=f"{given:,.4g}") + " "
+        return Paragraph(said + say("exercises", "computed", number=f"{variant.truth:,.4g}", unit=self.unit))
 
-class Click(Record):
+
+class Click(_Kind):
     """Choose the token or head with the largest number.
 
     In a mistake's condition, `row` and `column` count from 0, `row_name` is the row's or token's name.
@@ -145,11 +158,49 @@ class Click(Record):
         return tuple(find_place(names, part, title) for (title, names), part in zip(axes, parts, strict=True))
 
     def is_right(self, given: tuple[int, ...], variant: Any) -> bool:
-        """Whether no place has a larger number."""
+        """Return whether no place has a larger number."""
         return bool(given == variant.truth.best)
 
+    def name(self, given: tuple[int, ...], variant: Any) -> Mapping[str, Any]:
+        """Return the row and the column, which is the row of a token."""
+        rows, *_ = variant.truth.axes.values()
+        return {"row": given[0], "column": given[-1], "row_name": rows[given[0]]}
 
-class Settings(Record):
+    def compare(self, given: tuple[int, ...] | None, variant: Any) -> Item:
+        """Draw the numbers, with frames around the largest one and the answer."""
+        truth: Numbers = variant.truth
+        *above, across = truth.axes
+        cells = truth.values if above else truth.values[None, :]
+
+        def frame(place: Sequence[int], colour: str, width: int) -> Frame:
+            row, column = place if above else (0, place[0])
+            return Frame((row, row), (column, column), colour, width)
+
+        frames = [frame(truth.best, palette.CHANGE, 7)]
+        caption = say("exercises", "largest", place=truth.name(truth.best), number=f"{truth.values[truth.best]:.4g}")
+        if given is not None:
+            frames.append(frame(given, palette.FOCUS, 3))
+            chosen = say("exercises", "place", place=truth.name(given), number=f"{truth.values[given]:.4g}")
+            caption = f"{chosen} {caption}"
+        *rows, columns = ([html.escape(name, quote=False) for name in names] for names in truth.labels)
+        return Heatmap[Any](
+            key="exercise_truth",
+            alt="Heatmap of the numbers with the largest one framed",
+            caption=caption,
+            values=lambda _: cells,
+            rows=Axis("".join(above), lambda _: rows[0] if rows else [""], options={"autorange": "reversed"}),
+            columns=Axis(across, lambda _: columns),
+            bar="",
+            hover="%{y}, %{x}" if above else "%{x}",
+            more="a larger number",
+            colours=from_zero,
+            frames=lambda _: frames,
+            height=None if above else 170,
+            compares=False,
+        )
+
+
+class Settings(_Kind):
     """Change the settings until a condition holds; there, `start.` stands before quantities of the first state."""
 
     kind: Literal["settings"]
@@ -172,13 +223,11 @@ class Settings(Record):
         return [key for key in self.keep if given.values[key] != variant.view.values[key]]
 
     def is_right(self, given: LinkedView, variant: Any) -> bool:
-        """Whether the condition holds, and all stayed that should."""
+        """Return whether the condition holds, and all stayed that should."""
         return not self.find_changed(given, variant) and bool(variant.compute(self.until, given))
 
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Settings, Field(discriminator="kind")]
-ANSWER_KINDS = ("choose", "number", "click", "settings")
-
 
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 
@@ -195,5 +244,5 @@ def parse_number(text: str) -> float:
     except (ValueError, ZeroDivisionError):
         number = math.nan
     if not math.isfinite(number):
-        raise InputError(f"{quote_text(text.strip(), longest=24)} is no number: 0.25, 1/4 and 25 % would be one.")
+        raise InputError(say("exercises", "no-number", text=quote_text(text.strip(), longest=24)))
     return number

@@ -1,6 +1,5 @@
-"""Reads records from YAML, also strangers': an error names the line; writes bytes into links."""
+"""Reads records from YAML, also strangers': an error names the line."""
 
-import base64
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypeVar
 
@@ -32,16 +31,7 @@ R = TypeVar("R", bound=BaseModel)
 
 
 def read_record(kind: type[R], text: str, name: str) -> R:
-    """Return the record that a YAML text describes.
-
-    Args:
-        kind: of the record.
-        text: YAML.
-        name: of the text in messages.
-
-    Raises:
-        InputError: it describes none; the message names the line.
-    """
+    """Return the record of a YAML text; raises `InputError` with the `name` of the file, and the line."""
     try:
         node = _parse(text, name)
         return kind.model_validate(yaml.constructor.SafeConstructor().construct_document(node))
@@ -53,19 +43,6 @@ def read_record(kind: type[R], text: str, name: str) -> R:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise InputError(f"{name}{line}: this is no YAML: {getattr(error, 'problem', None) or error}.") from error
-
-
-def encode_base64url(data: bytes) -> str:
-    """Write bytes in letters that links take, without padding."""
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def decode_base64url(text: str) -> bytes:
-    """Return the bytes that `encode_base64url` writes as this text; raises ValueError if it writes none so."""
-    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    if encode_base64url(data) != text:  # the last letter has bits that decoding ignores
-        raise ValueError("another spelling of these bytes")
-    return data
 
 
 def _parse(text: str, name: str) -> yaml.Node:

@@ -242,8 +242,9 @@ def open_texts(
     *,
     weights: Weights | None = None,
     max_parameters: int = MAX_PARAMETERS,
+    source: Source | None = None,
 ) -> LinkedView:
-    """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
+    """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them; computed by `source`."""
     values, pinned_values, notices, names_tokens = _read_texts(page, texts, weights)
     pinned = None
     if pinned_values is not None:
@@ -251,7 +252,7 @@ def open_texts(
             pinned = view_of(page, pinned_values, max_parameters=max_parameters)
         except PlaygroundError as error:  # nothing else of the link is lost by it
             notices = (*notices, query.of_pinned(str(error)))
-    view = view_of(page, values, notices, pinned, max_parameters)
+    view = view_of(page, values, notices, pinned, max_parameters, source=source)
     notices = (*view.notices, *_describe_limits(view, texts))
     return replace(view, names_tokens=names_tokens, notices=notices)
 

@@ -22,8 +22,8 @@ def test_an_exercise_that_holds(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("old", "new", "says"),
     [
         ("solved: 16", "solved: 17", "“17”"),
-        ("example: 64", "example: 16", "“not divided” is right"),
-        ("example: 64", "example: 3", "“not divided” is unknown"),
+        ("example: 64", "example: 16", "“not divided”"),
+        ("example: 64", "example: 3", "“not divided”"),
         ("n_heads: 4", "n_heads: 7", "n_heads"),
         ("question:", "rests_on: [nothing]\nquestion:", "“nothing”, which is no exercise"),
         ("question:", "hidden: [nothing]\nquestion:", "has no “nothing”"),

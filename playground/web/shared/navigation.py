@@ -5,7 +5,7 @@ from contextlib import suppress
 from copy import copy
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
@@ -15,16 +15,16 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.charts.markdown import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
-from playground.learn.formulas import Formula, Surroundings
-from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
-from playground.link.opening import LinkedView, open_link, split_link
+from playground.learn import formulas
+from playground.learn.lesson import Lesson, LessonStep, find_lesson, find_problem
+from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
 from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.history import Moment, restore, take_moment
 from playground.web.choices.open_page import follow_link
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of
+from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value
 from playground.web.choices.shortcuts import keep_replaced
 from playground.web.components.without_picture import announce, hide, request_scroll
 from playground.web.session import caches, trained_slot
@@ -94,9 +94,6 @@ def current_server() -> str:
 _LESSON = "_lesson"
 """Session key of a mapping: the moment `before` the lesson, the last `guess` and its place, the result last `drawn`."""
 
-_UNNAMED = "pronoun"
-"""The lesson of older links that have a step alone."""
-
 LINE = "lesson_line"
 """Key of the line's container, which stays in sight."""
 
@@ -126,8 +123,8 @@ class Place(NamedTuple):
 
 
 def lesson_name() -> str:
-    """Return the key or code of the lesson that the visitor is in, or an empty text."""
-    return str(st.session_state.get("lesson", "")) or _UNNAMED if int(st.session_state.get("tour", 0)) else ""
+    """Return the key or code of the lesson that the visitor is in; older links have a step alone."""
+    return str(st.session_state.get("lesson", "")) or "pronoun" if int(st.session_state.get("tour", 0)) else ""
 
 
 def current_place() -> Place | None:
@@ -170,10 +167,12 @@ def find_result() -> str | None:
         return None
     try:
         views = _open_views(step)
-        formula = step.guess[option].when if step.guess else step.done
-        is_right = bool(Formula(formula).compute(Surroundings(views)))
-        judged = ("**Right.** " if is_right else "**Not so.** ") if step.guess else ""
-        return judged + fill_numbers(step.conclusion, views) if is_right or step.guess else None
+        is_right = bool(formulas.compute(step.guess[option].when if step.guess else step.done, views))
+        if not is_right and not step.guess:
+            return None
+        concluded = formulas.fill_numbers(step.conclusion, lambda formula: formulas.compute(formula, views))
+        judged = say("lessons", "right") if is_right else say("lessons", "wrong")
+        return f"{judged} {concluded}" if step.guess else concluded
     except PlaygroundError as error:  # such as what a network that is still to be trained would say
         return escape_markdown(error) if step.guess else None
 
@@ -218,7 +217,7 @@ def _open_lessons() -> None:
 
 
 class SetupView(LinkedView):
-    """A state, with what the session has trained."""
+    """The visitor's state, with what the session has trained."""
 
     @property
     def trained(self) -> TrainedNetwork | None:
@@ -237,23 +236,20 @@ class SetupView(LinkedView):
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
     """The states that formulas can name: the present one, and the one that the step began with."""
-    views = {"now": _make_view({key: current_value(key) for key in PARAMS}, current_setup())}
+    setup = current_setup()
+    if not setup.text.sentences:
+        raise InputError(say("lessons", "no-text"))
+    values = {key: current_value(key) for key in PARAMS}
+    views: dict[str, LinkedView] = {"now": SetupView(current_page().path, setup, {**values, **setup.values})}
     if step.link:
         with suppress(UnavailableError):  # a network that was trained elsewhere
-            values = _read_link(step.link)
-            views["start"] = _make_view(values, setup_of(values))
+            views["start"] = _read_link(step.link)
     return views
 
 
 @lru_cache(maxsize=64)
-def _read_link(link: str) -> Mapping[str, Any]:
-    return open_link(link).values
-
-
-def _make_view(values: Mapping[str, Any], setup: Setup) -> SetupView:
-    if not setup.text.sentences:
-        raise InputError("There is no text yet: type a sentence first.")
-    return SetupView(current_page().path, setup, {**values, **setup.values})
+def _read_link(link: str) -> LinkedView:
+    return open_texts(*split_link(link), source=caches.APP)
 
 
 def draw_lesson_line() -> None:
@@ -279,25 +275,21 @@ def draw_lesson_line() -> None:
 
 def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
     step, number, n = place.step, place.number, len(place.lesson.steps)
+    next_step: dict[str, Any] = {"label": say("lessons", "next"), "on_click": _go_to, "args": (number + 1,)}
+    if number == n:
+        next_step = {"label": say("lessons", "all"), "on_click": _open_lessons}
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"**{place.lesson.title}** · step {number} of {n}", width="content")
-        st.button(
-            "Back", key="lesson_back", icon=":material/arrow_back:", type="tertiary", disabled=number == 1,
-            on_click=_go_to, args=(number - 1,),
-        )  # fmt: skip
-        is_last = number == n
-        st.button(
-            "All lessons" if is_last else "Next", key="lesson_next", icon=":material/arrow_forward:",
-            type="primary" if is_next_first else "secondary",
-            on_click=_open_lessons if is_last else _go_to, args=() if is_last else (number + 1,),
-        )  # fmt: skip
+        st.caption(f"**{place.lesson.title}** · {say('lessons', 'step', number=number, n=n)}", width="content")
+        way: dict[str, Any] = {"type": "tertiary", "on_click": _go_to, "args": (number - 1,), "disabled": number == 1}
+        st.button(say("lessons", "back"), key="lesson_back", icon=":material/arrow_back:", **way)
+        kind: Literal["primary", "secondary"] = "primary" if is_next_first else "secondary"
+        st.button(key="lesson_next", icon=":material/arrow_forward:", type=kind, **next_step)
         if place.page and not (is_here and (step.page or step.exercise)):
-            label = "Restore this step" if is_here else f"Open {PAGES[place.page].title}"
+            title = PAGES[place.page].title
+            label = say("lessons", "restore") if is_here else say("lessons", "open", page=title)
             st.button(label, key="lesson_open", icon=":material/replay:", type="tertiary", on_click=_open_step)
-        st.button(
-            "End", key="lesson_end", icon=":material/close:", type="tertiary", on_click=leave_lesson,
-            help=say("frame", "lesson-end"),
-        )  # fmt: skip
+        leave: dict[str, Any] = {"type": "tertiary", "on_click": leave_lesson, "help": say("lessons", "end.help")}
+        st.button(say("lessons", "end"), key="lesson_end", icon=":material/close:", **leave)
 
 
 def _draw_words(place: Place, result: str | None) -> None:
@@ -309,5 +301,6 @@ def _draw_words(place: Place, result: str | None) -> None:
         with st.container(key="lesson_guesses", horizontal=True, gap="small"):
             for number, option in enumerate(place.step.guess):
                 st.button(option.text, key=f"lesson_guess_{number}", on_click=_guess, args=(number,))
-    words = f"{place.lesson.title} · step {place.number}. {said} {place.problem}".replace("*", "").replace("`", "")
+    step = say("lessons", "step", number=place.number, n=len(place.lesson.steps))
+    words = f"{place.lesson.title} · {step}. {said} {place.problem}".replace("*", "").replace("`", "")
     announce("lesson_announcement", words, container=LINE)

@@ -2,20 +2,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 from unittest import mock
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.learn.exercise import Variant
-from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.result_cache import ResultCache, size_in_bytes
 from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
-from playground.web.views.exercises.posed import find_items, pose_variant, serve_view
+from playground.web.views.exercises import pose_variant
 from playground.weights import checkpoint
 from tests.web.app_test import (
     answer,
@@ -112,7 +110,6 @@ def test_a_check_waits_for_its_turn_and_says_when_none_comes() -> None:
     with other_services(turns=Turns(0, 0.2)):
         app = press(app, "exercise_check")
     assert "Many people are computing" in sentences(app)
-    assert "_exercise_attempts" not in app.session_state
     assert SECRET not in everything(app)
 
 
@@ -121,7 +118,7 @@ def test_the_trained_encoder_is_the_apps_own() -> None:
     first = pose_variant("demo-trained", 0)
     assert pose_variant("demo-trained", 0) is first
     assert first.truth == pytest.approx(Variant(first.exercise, 0).truth, rel=1e-5)
-    assert first.view.encoder is Variant(first.exercise, 1, serve_view).view.encoder
+    assert first.view.encoder is Variant(first.exercise, 1, caches.APP).view.encoder
 
 
 def test_an_answer_lies_in_the_session_and_not_in_the_link() -> None:
@@ -189,26 +186,3 @@ def test_a_head_is_chosen_by_its_layer_and_its_number() -> None:
         app = press(app, "exercise_check")
         assert tries in answer(app)
     assert set(charts(app)) == {"exercise_truth", "attention_pattern"}
-
-
-def view_items(view: LinkedView, keys: tuple[str, ...]) -> list[Any]:
-    from playground.link.query import needed_panels
-    from playground.views.all_views import VIEWS
-
-    page = VIEWS[view.page]
-    return list(find_items(page.show(page.scene(view), {**view.values, **needed_panels(keys)}), keys))
-
-
-def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no_clicks() -> None:
-    shape = "weights=random&tokenizer=word&d_model=16&n_heads=2&n_layers=2&d_ff=32"
-    for page, key in (
-        ("attention", "attention_pattern"),
-        ("positions", "position_table"),
-        ("parameters", "parameter_breakdown"),
-        ("gradient-flow", "gradient_by_layer"),
-    ):
-        (item,) = view_items(open_link(f"{page}?{shape}&gradient_layers=2"), (key,))
-        assert item.key == key
-        assert item.click == ""
-        assert "click" not in item.caption.lower()
-        assert getattr(getattr(item, "rows", None), "place", "") == ""

@@ -1,0 +1,407 @@
+"""The page Exercises: a list of all; or one exercise, its answer, and what comes after it.
+
+The truth, the explanation and hidden charts stay on the server until the answer is found or given up.
+"""
+
+import json
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any, Literal
+
+import streamlit as st
+from pydantic import TypeAdapter, ValidationError
+
+from playground.charts.chart import Paragraph
+from playground.charts.markdown import escape_markdown
+from playground.errors import InputError, PlaygroundError
+from playground.learn.answers import Choose, Click, Number, Settings
+from playground.learn.exercise import (
+    Exercise,
+    Results,
+    Variant,
+    find_items,
+    missing,
+    next_exercise,
+    repairs,
+    sort_exercises,
+)
+from playground.link.opening import LinkedView
+from playground.link.params import FOCUS, FOLDS, SHARED, page_parameters, write
+from playground.link.query import write_query
+from playground.pages import page_at
+from playground.text.wording import join_words, quote_text
+from playground.web.choices import shortcuts
+from playground.web.choices.history import restore, take_moment
+from playground.web.choices.setup import current_setup, current_value, note_focus_text
+from playground.web.components.exercises import keep_in_browser
+from playground.web.components.without_picture import announce, request_scroll
+from playground.web.session import caches
+from playground.web.session.caches import shipped_exercises
+from playground.web.session.experiments import session_experiments
+from playground.web.session.services import services
+from playground.web.session.weights_cache import cache_for_everybody
+from playground.web.shared import panels
+from playground.web.shared.navigation import lesson_name, page_named
+from playground.web.shared.page_end import PageEndError
+from playground.web.shared.renderer import render
+from playground.words import say
+
+_EXERCISES = "_exercises"
+"""Session key of a mapping: each `Attempt` by its exercise and variant, the `results` that the browser had kept, the
+moment `before` an exercise replaced the settings."""
+
+_STORED: TypeAdapter[Results] = TypeAdapter(dict[str, Literal["found", "given up"]], config={"strict": True})
+_ICONS = {"found": ":material/check:", "given up": ":material/visibility:"}
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """What a visitor has done with one variant."""
+
+    answer: Any = None
+    """The last one that was checked."""
+    is_asked: bool = False
+    """Whether Check was pressed; the run after it reads the answer, when all choices are settled."""
+    tries: int = 0
+    hints: int = 0
+    """How many were asked for."""
+    outcome: Literal["open", "found", "given up"] = "open"
+    feedback: str = ""
+    """On the last answer, in markdown."""
+    complaint: str = ""
+    """Why the last answer could not be checked, in markdown."""
+
+
+def _memory() -> dict[Any, Any]:
+    memory: dict[Any, Any] = st.session_state.setdefault(_EXERCISES, {})
+    return memory
+
+
+def _attempt(variant: Variant) -> Attempt:
+    found: Attempt = _memory().get((variant.exercise.key, variant.number), Attempt())
+    return found
+
+
+def _change(variant: Variant, **changes: Any) -> None:
+    _memory()[variant.exercise.key, variant.number] = replace(_attempt(variant), **changes)
+
+
+# --- what was found, which the browser keeps
+
+
+def current_results() -> Results:
+    """Return what became of the exercises in this browser, as far as this session knows."""
+    results = dict(_memory().get("results", {}))
+    for place, attempt in _memory().items():
+        if isinstance(attempt, Attempt) and attempt.outcome != "open" and results.get(place[0]) != "found":
+            results[place[0]] = attempt.outcome
+    return results
+
+
+def _keep_progress() -> None:
+    """Have the browser keep the results, once it has told what it had."""
+    progress, session = json.dumps(current_results()), session_experiments().session
+    is_read = "results" in _memory()
+    keep_in_browser("exercise_progress", progress, session, is_read=is_read, on_read=_take_stored)
+
+
+def _take_stored(text: object) -> None:
+    _memory().setdefault("results", {})
+    with suppress(ValidationError):  # somebody has written something else there
+        _memory()["results"] = _STORED.validate_json(str(text))
+
+
+# --- the page
+
+
+def draw_exercises() -> None:
+    """Draw the whole page: one exercise if the link or a press names one, else the list."""
+    for name in ("exercises_key", "exercises_variant"):
+        st.session_state[name] = current_value(name)  # no widget has them; the address is written from the session
+    key, number = st.session_state["exercises_key"], st.session_state["exercises_variant"]
+    with panels.explain_errors():
+        exercises = shipped_exercises()
+    with suppress(PageEndError):  # progress is kept all the same
+        if key in exercises:
+            _draw_exercise(exercises[key], number)
+        else:
+            _draw_list(unknown=key)
+    _keep_progress()
+
+
+def _open(key: str, number: int = 0) -> None:
+    st.session_state.update({"exercises_key": key, "exercises_variant": number})
+    request_scroll("exercise_top")
+
+
+def _draw_list(unknown: str) -> None:
+    exercises, results = shipped_exercises(), current_results()
+    following = next_exercise(exercises, results)
+    n_found = sum(results.get(key) == "found" for key in exercises)
+    panels.draw_heading(say("exercises", "go-on") if n_found else say("exercises", "begin"))
+    told = [say("exercises", "found", n=str(n_found), all=str(len(exercises)))]
+    if following is not None:
+        told.append(say("exercises", "next", title=following.title))
+    render([Paragraph(" ".join(told), "answer")])
+    if unknown:
+        st.info(say("exercises", "unknown", key=escape_markdown(quote_text(unknown))))
+    _draw_way_back()
+    if following is not None:
+        label = say("exercises", "do-go-on") if n_found else say("exercises", "do-begin")
+        icon, place = ":material/play_arrow:", (following.key,)
+        st.button(label, key="exercise_begin", icon=icon, type="primary", on_click=_open, args=place)
+    for level, of_level in groupby(sort_exercises(exercises), lambda each: each.level):
+        st.header(say("exercises", "level", level=level), anchor=False)
+        for topic, of_topic in groupby(of_level, lambda each: each.topic):
+            name, buttons = st.columns([1, 6], vertical_alignment="center")
+            name.caption(topic)
+            with buttons.container(horizontal=True, gap="small"):
+                for each in of_topic:
+                    result, key = _ICONS.get(results.get(each.key, "")), f"exercise_open_{each.key}"
+                    st.button(each.title, key=key, on_click=_open, args=(each.key,), icon=result)
+
+
+@cache_for_everybody(max_entries=8)
+def pose_variant(key: str, number: int) -> Variant:
+    """Return a variant of a shipped exercise, computed with the app's models; raises as `open_link`."""
+    variant = Variant(shipped_exercises()[key], number, caches.APP)
+    _ = variant.view
+    return variant
+
+
+@contextmanager
+def _take_turn() -> Iterator[None]:
+    with st.spinner(say("exercises", "computing")), services().turns.take():
+        yield
+
+
+def _draw_exercise(exercise: Exercise, number: int) -> None:
+    with st.container(key="exercise_top"):
+        label, icon = say("exercises", "all"), ":material/arrow_back:"
+        st.button(label, key="exercise_list", icon=icon, type="tertiary", on_click=_open, args=("",))
+        panels.draw_heading(Variant(exercise, number).fill(exercise.title))
+    with panels.explain_errors():
+        variant = pose_variant(exercise.key, number)
+    _check_answer(variant)
+    attempt = _attempt(variant)
+    is_over = attempt.outcome != "open"
+    render([Paragraph(_describe(attempt), "answer")])
+    below = [f"*{each.title}*" for each in missing(exercise, shipped_exercises(), current_results())]
+    rests = say("exercises", "rests", titles=join_words(below)) if below else ""
+    st.caption(say("exercises", "about", level=exercise.level, topic=exercise.topic) + rests)
+    for sentence in repairs(exercise.page, variant.view.notices):
+        st.info(say("exercises", "changed", why=escape_markdown(sentence)))
+    st.header(f":material/help: {say('exercises', 'question')}", anchor=False)
+    st.markdown(variant.fill(exercise.question))
+    computes = exercise.shown or isinstance(exercise.answer, Click)
+    with panels.explain_errors(), _take_turn() if computes else nullcontext():
+        _draw_state(variant.view, exercise.shown)
+        if not is_over:
+            _draw_form(variant)
+    _draw_feedback(attempt)
+    if not is_over:
+        _draw_help(variant, attempt)
+    else:
+        with panels.explain_errors(), _take_turn():
+            _draw_truth(variant, attempt)
+    _draw_ways_on(variant)
+
+
+def _describe(attempt: Attempt) -> str:
+    if attempt.outcome == "given up":
+        return say("exercises", "given-up")
+    if attempt.outcome == "found":
+        return say("exercises", "is-found", n=attempt.tries)
+    return say("exercises", "tries", n=attempt.tries) if attempt.tries else say("exercises", "first")
+
+
+def _draw_state(view: LinkedView, keys: Collection[str]) -> None:
+    render(*find_items(view, keys))
+
+
+# --- the form of each kind of answer, and how it is read
+
+
+def _key(variant: Variant, part: str = "") -> str:
+    """Return the key of a widget: each variant has its own."""
+    return f"answer_{variant.exercise.key}_{variant.number}_{part}".rstrip("_")
+
+
+def _draw_form(variant: Variant) -> None:
+    answer, check = variant.exercise.answer, say("exercises", "check")
+    button: dict[str, Any] = {"key": "exercise_check", "type": "primary", "on_click": _change, "args": (variant,)}
+    button["kwargs"] = {"is_asked": True}
+    if isinstance(answer, Settings):
+        page = page_named(variant.exercise.page)
+        with st.container(key="exercise_form", border=True):
+            st.markdown(say("exercises", "settings", page=page.title))
+            with st.container(horizontal=True, vertical_alignment="center"):
+                start, icon = say("exercises", "start"), ":material/tune:"
+                st.button(start, key="exercise_start", icon=icon, on_click=_use_settings, args=(variant,))
+                st.button(check, **button)
+                label, icon = say("exercises", "open", page=page.title), ":material/arrow_forward:"
+                st.page_link(page, label=label, icon=icon, width="content")
+                _draw_way_back()
+        return
+    with st.form("exercise_form"):
+        match answer:
+            case Choose(options=options, several=True):
+                st.markdown(say("exercises", "several"))
+                for word, option in options.items():
+                    st.checkbox(variant.fill(option.text), key=_key(variant, word))
+            case Choose(options=options):
+                texts = {word: variant.fill(option.text) for word, option in options.items()}
+                label, name = say("exercises", "choose"), texts.__getitem__
+                st.radio(label, list(texts), index=None, format_func=name, key=_key(variant))
+            case Number(unit=unit):
+                label = say("exercises", "number-in", unit=unit) if unit else say("exercises", "number")
+                example = say("exercises", "example")
+                st.text_input(label, key=_key(variant), max_chars=40, placeholder=example, width=320)
+            case Click():
+                for title, labels in zip(variant.truth.axes, variant.truth.labels, strict=True):
+                    st.pills(title, range(len(labels)), format_func=labels.__getitem__, key=_key(variant, title))
+        st.form_submit_button(check, **button)
+
+
+def _read_form(variant: Variant) -> Any:
+    """Read what the visitor has answered, as `Variant.read` takes it; raises `InputError` if that is nothing."""
+    held, answer = st.session_state, list[Any]()
+    match variant.exercise.answer:
+        case Choose(options=options, several=True):
+            answer = [word for word in options if held.get(_key(variant, word))]
+        case Number():
+            return str(held.get(_key(variant)) or "")
+        case Click():
+            answer = [held.get(_key(variant, title)) for title in variant.truth.axes]
+        case Settings():
+            values = dict(current_setup().values)
+            if values["weights"] not in ("minilm", "random"):
+                raise InputError(say("exercises", "weights"))
+            return {key: current_value(key) for key in _settings_of(variant)} | values
+        case _:
+            answer = [held.get(_key(variant))]
+    if not answer or None in answer:
+        raise InputError(say("exercises", "none"))
+    return answer
+
+
+def _settings_of(variant: Variant) -> list[str]:
+    """Return the parameters that an exercise may ask to be changed: the sidebar's and its page's own."""
+    return [*SHARED, *FOCUS, *page_parameters(variant.exercise.page)]
+
+
+def _use_settings(variant: Variant) -> None:
+    st.session_state[panels.ASKED] = (variant.exercise.page, variant.fill(variant.exercise.question))
+    shortcuts.keep_replaced()
+    _memory().setdefault("before", take_moment())
+    shortcuts.choose_values({key: variant.view.values[key] for key in _settings_of(variant)})
+    note_focus_text(by_page=not variant.view.names_tokens)
+
+
+def _draw_way_back() -> None:
+    """Draw the button that restores the settings which an exercise has replaced."""
+    if "before" in _memory():
+        label, icon = say("exercises", "back"), ":material/undo:"
+        st.button(label, key="exercise_back_to_settings", icon=icon, type="tertiary", on_click=_restore_settings)
+
+
+def _restore_settings() -> None:
+    st.session_state.pop(panels.ASKED, None)
+    restore(_memory().pop("before"))
+
+
+# --- what follows an answer
+
+
+def _check_answer(variant: Variant) -> None:
+    """Check the answer if that was asked for just now."""
+    attempt = _attempt(variant)
+    if not attempt.is_asked or attempt.outcome != "open":
+        return
+    _change(variant, is_asked=False, complaint="", feedback="")
+    try:
+        with _take_turn():
+            answer = _read_form(variant)
+            feedback = variant.check(variant.read(answer))
+    except PlaygroundError as error:
+        services().meters.count_refusal(error)
+        _change(variant, complaint=escape_markdown(error))
+        return
+    outcome = "open" if feedback else "found"
+    _change(variant, answer=answer, tries=attempt.tries + 1, outcome=outcome, feedback=feedback)
+
+
+def _draw_feedback(attempt: Attempt) -> None:
+    """Say what became of the last answer, also to screen readers."""
+    with st.container(key="exercise_feedback"):
+        said = attempt.complaint or attempt.feedback
+        if attempt.outcome == "found":
+            said = say("exercises", "right")
+            st.success(said, icon=":material/check:")
+        elif attempt.complaint:
+            st.error(said)
+        elif said and attempt.outcome == "open":
+            st.warning(said, icon=":material/close:")
+        announced = f"{said} {_describe(attempt)}".replace("*", "").replace("`", "").strip()
+        announce("exercise_announcement", announced, container="exercise_feedback")
+
+
+def _draw_help(variant: Variant, attempt: Attempt) -> None:
+    """Draw the hints that were asked for, and the ways to the next one and to the answer."""
+    shown, hints = attempt.hints, variant.exercise.hints
+    change: dict[str, Any] = {"on_click": _change, "args": (variant,)}
+    with st.container(key="exercise_hints"):
+        for number, hint in enumerate(hints[:shown], start=1):
+            st.markdown(f":material/lightbulb: **{say('exercises', 'hint', number=number)}** {variant.fill(hint)}")
+    with st.container(horizontal=True):
+        if shown < len(hints):
+            label, icon = say("exercises", "do-hint", number=shown + 1), ":material/lightbulb:"
+            st.button(label, key="exercise_hint", icon=icon, kwargs={"hints": shown + 1}, **change)
+        label, given_up = say("exercises", "give-up"), {"outcome": "given up", "complaint": ""}
+        st.button(label, key="exercise_give_up", icon=":material/visibility:", kwargs=given_up, **change)
+
+
+def _draw_truth(variant: Variant, attempt: Attempt) -> None:
+    """Draw the answer beside the truth, what was hidden, why it is so, and where to look at it."""
+    exercise, shown = variant.exercise, variant.view
+    st.header(f":material/play_arrow: {say('exercises', 'result')}", anchor=False)
+    given: Any = None if attempt.answer is None else variant.read(attempt.answer)
+    if not isinstance(exercise.answer, Settings):
+        render([exercise.answer.compare(given, variant)])
+    else:
+        solved = given if attempt.outcome == "found" else variant.read(exercise.solved)
+        if isinstance(solved, LinkedView) and variant.is_right(solved):  # of variant 0, it may not solve this one
+            shown = solved
+            _draw_changes(variant, solved)
+    with st.container(key="exercise_hidden"):
+        _draw_state(shown, exercise.hidden)
+    with st.container(key="exercise_explanation"):
+        st.markdown(say("exercises", "why", why=variant.explanation))
+        st.caption(say("exercises", "source", source=variant.fill(exercise.source)))
+        page = page_at(exercise.page)
+        link = f"./{'' if page.path == 'overview' else page.path}?{write_query(shown.values)}"
+        st.link_button(say("exercises", "look", page=page.title), link, icon=":material/open_in_new:")
+
+
+def _draw_changes(variant: Variant, given: LinkedView) -> None:
+    start = variant.view.values
+    changes = [
+        f"- `{key}`: {write(start[key])} → **{escape_markdown(write(given.values[key]))}**"
+        for key in _settings_of(variant)
+        if given.values[key] != start[key] and key not in FOLDS.values()
+    ]
+    st.markdown("\n".join([say("exercises", "holds"), "", *changes]))
+
+
+def _draw_ways_on(variant: Variant) -> None:
+    exercise, exercises = variant.exercise, shipped_exercises()
+    following = next_exercise(exercises, current_results(), after=exercise.key)
+    with st.container(key="exercise_ways", horizontal=True):
+        if len(exercise.cases) > 1:
+            label, place = say("exercises", "variant"), (exercise.key, (variant.number + 1) % len(exercise.cases))
+            st.button(label, key="exercise_variant", icon=":material/shuffle:", on_click=_open, args=place)
+        if following is not None and following.key != exercise.key and not lesson_name():  # whose line leads on
+            label, icon = say("exercises", "do-next", title=following.title), ":material/arrow_forward:"
+            st.button(label, key="exercise_next", icon=icon, on_click=_open, args=(following.key,))
