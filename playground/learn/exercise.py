@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from playground.charts.chart import Chart, Columns, Group, Item, Later, Panel, Paragraph, Table
+from playground.charts.chart import Chart, Columns, Group, Item, Panel, Paragraph, Table
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.learn import formulas
@@ -262,7 +262,7 @@ def _pick(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
                 yield Paragraph(text)
             case Group() if item.key in keys:
                 yield replace(item, items=tuple(map(_without_clicks, item.items)))
-            case Group() | Panel() | Later():
+            case Group() | Panel():
                 yield from _pick(item.items, keys)
             case Columns():
                 yield from _pick([each for column in item.columns for each in column], keys)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.quantities import QUANTITIES, Numbers
 from playground.link.opening import LinkedView

@@ -12,10 +12,10 @@ from streamlit.testing.v1 import AppTest
 from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.training.regularisers import Amount, comparison_recipe
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
-from playground.web.session.trained_slot import SLOT
+from playground.training.variants import comparison_recipe
+from playground.web.session.own_models import OWN
 from tests.waiting import running_jobs, until
 from tests.web.app_test import grey_buttons, open_page, press, status_text, working
 
@@ -65,12 +65,12 @@ def until_step(app: AppTest, status: str = "", at_least: int = 1) -> AppTest:
 
 def train(app: AppTest) -> TrainedNetwork:
     """Start, wait, and return the network in the slot in the end."""
-    found = measured(app).session_state[SLOT].trained
+    found = measured(app).session_state[OWN].trained
     assert isinstance(found, TrainedNetwork)
     return found
 
 
-def short_comparison(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
+def short_comparison(task: str, amount: str, seed: int, strengths: dict[str, Any]) -> Recipe:
     """The Regularisers page's recipe, but soon over."""
     recipe = comparison_recipe(task, amount, seed, strengths)
     return replace(recipe, n_train=min(recipe.n_train, 200), n_validation=40, steps=N_STEPS)

@@ -14,7 +14,7 @@ from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
+from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips
 from playground.web.components.without_picture import request_scroll
 from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import as_one_element
@@ -104,7 +104,7 @@ def draw_change_chips() -> None:
             name = name_changes(group, tokens)
             reason = name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens)
             note = waits if is_on else ""
-            chips.append(Chip(_write_group(group), name, name, is_on, reason, note, bool(note)))
+            chips.append(Chip(_write_group(group), name, is_on, reason, note))
         draw_chips(chips, _switch, _take_back)
         if len(groups) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)

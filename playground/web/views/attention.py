@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.changes import sentence_change
-from playground.analysis.stream_sources import logit_lens
-from playground.charts.markdown import escape_markdown, quote_place
+from playground.analysis.comparison import sentence_change
+from playground.analysis.streams import logit_lens
+from playground.charts.names import escape_markdown, quote_place
 from playground.language.family import STOPS
 from playground.model.changes import Change
 from playground.training.network import Tagger
@@ -20,9 +20,9 @@ from playground.web.choices import widgets
 from playground.web.choices.english import choose_english
 from playground.web.choices.focus import choose_places, current_focus, move_focus
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components import rows
+from playground.web.components import drawings
 from playground.web.components.without_picture import scroll_to
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.session.services import services
 from playground.web.shared import panels, renderer
 from playground.web.shared.change_chips import draw_change_button, draw_followed_button, explain_refusal
@@ -53,13 +53,13 @@ def arrive_at_why() -> None:
 
 def draw_linking_heads(**row: Any) -> None:
     """Draw the row of heads, of which a press opens one; and all of them, in a table far below."""
-    rows.draw_linking_heads(**row, on_open=_open_linking_head, on_all=_open_all_heads)
+    drawings.draw_linking_heads(**row, on_open=_open_linking_head, on_all=_open_all_heads)
     if st.session_state.pop(_SEARCHING, False):
         scroll_to("heads_that_link")
 
 
 def _open_linking_head() -> None:
-    opened = st.session_state[rows.LINKING_KEY].opened
+    opened = st.session_state[drawings.LINKING_KEY].opened
     if isinstance(opened, list) and len(opened) == 2:
         move_focus(layer=opened[0], head=opened[1])
         if current_value("attention_show") == "average of heads":
@@ -172,13 +172,13 @@ def draw_stream_reading(token: int) -> None:
     run, weights = panels.shown_run(), current_setup().weights
     st.markdown(say("attention", "lens", token=quote_place(run.tokens, token)))
     with panels.explain_errors():
-        network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
+        network = own_models.network_on_device(weights) if own_models.is_trained_network(weights) else None
         if not isinstance(network, Tagger):
             st.markdown(say("attention", "lens.none"))
             return
         with services().turns.take():
             probabilities = logit_lens(run, token, network.encoder, network.head)
-        labels = trained_slot.find_network(weights).labels
+        labels = own_models.find_network(weights).labels
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :LIKELIEST]
     columns = {
         f"choice {place + 1}": [

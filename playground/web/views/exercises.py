@@ -14,7 +14,7 @@ import streamlit as st
 from pydantic import TypeAdapter, ValidationError
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Click, Number, Settings
 from playground.learn.exercise import (
@@ -35,13 +35,11 @@ from playground.text.wording import join_words, quote_text
 from playground.web.choices import shortcuts
 from playground.web.choices.history import restore, take_moment
 from playground.web.choices.setup import current_setup, current_value, note_focus_text
-from playground.web.components.exercises import keep_in_browser
-from playground.web.components.without_picture import announce, request_scroll
+from playground.web.components.without_picture import announce, keep_in_browser, request_scroll
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.experiments import session_experiments
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared import panels
 from playground.web.shared.navigation import lesson_name, page_named
 from playground.web.shared.page_end import PageEndError
@@ -163,7 +161,7 @@ def _draw_list(unknown: str) -> None:
                     st.button(each.title, key=key, on_click=_open, args=(each.key,), icon=result)
 
 
-@cache_for_everybody(max_entries=8)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def pose_variant(key: str, number: int) -> Variant:
     """Return a variant of a shipped exercise, computed with the app's models; raises as `open_link`."""
     variant = Variant(shipped_exercises()[key], number, caches.APP)

@@ -12,7 +12,7 @@ from playground.views.similarity.sentences import EXAMPLE, Sentences, sentences_
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_value
 from playground.web.choices.shortcuts import CHOSEN_PAIR
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.shared import panels
 from playground.web.shared.page_end import PageEndError, fragment, keep_answer_place
 from playground.web.shared.renderer import WIDGETS, read_options, render, session_view
@@ -37,7 +37,7 @@ def explore_similarity() -> None:
         if scene.now.is_example:
             st.button(say("similarity", "fill"), key="similarity_fill", icon=":material/edit:", on_click=_fill_in)
         render(show_list(scene), scene)
-        st.caption(trained_slot.describe_weights(scene.now.lab.weights))
+        st.caption(own_models.describe_weights(scene.now.lab.weights))
     with panels.explain_errors():
         with picture, st.container(key="similarity_picture"):
             render(show_pairs(scene, options), scene)

@@ -18,7 +18,7 @@ from playground.web.choices import setup
 from playground.web.choices.open_page import restore_page_values, write_back
 from playground.web.choices.setup import setup_of
 from playground.web.session.caches import APP
-from playground.web.session.weights_cache import this_session
+from playground.web.session.result_cache import this_session
 from tests.web.app_test import SMALL, open_page, sentences
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}

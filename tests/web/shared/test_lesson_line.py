@@ -7,8 +7,8 @@ from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
 from playground.link.changes import read_changes
-from playground.training.kept_run import KeptRun
-from playground.web.session import trained_slot
+from playground.training.trained_network import KeptRun
+from playground.web.session import own_models
 from tests.training.trained import trained
 from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, values, working
 
@@ -102,10 +102,10 @@ def test_a_part_is_taken_away_in_the_sidebar() -> None:
 def test_a_trained_network_does_the_step_that_asks_for_it_with_its_numbers() -> None:
     app = press(open_page("overview"), "begin_reverse")
     assert not is_done(app)
-    slot = trained_slot.TrainedSlot()
+    slot = own_models.OwnModels()
     network = trained("reverse")
     slot.put(KeptRun(network, "trained"))
-    app.session_state[trained_slot.SLOT] = slot
+    app.session_state[own_models.OWN] = slot
     assert is_done(working(app.run()))
     assert f"{network.results.validation_accuracy:.1%} of the letters are right" in prose(app)
 

@@ -43,7 +43,7 @@ def page(name: str, **query: object) -> AppTest:
         ("positions", {"positions_view": "similarity"}, {"between_positions_pinned"}),
         ("positions", {"positions_table": True, "positions": "learned"}, {"position_table_difference"}),
     ],
-    ids=str,
+    ids=lambda value: "" if isinstance(value, set) else str(value),
 )
 def test_both_sides_are_shown_if_they_read_the_same_tokens(name: str, query: dict[str, Any], drawn: set[str]) -> None:
     assert charts(page(name, **query, b_seed=5)).keys() >= drawn

@@ -15,7 +15,7 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.analysis import sweeps
-from playground.analysis.sweeps import Order, Sweep
+from playground.analysis.sweeps import Order, Score
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.link.lab import Lab, once
@@ -27,7 +27,7 @@ from playground.training.answers import first_sequences, score_changed
 from playground.training.tasks import Examples
 from playground.views.what_if.followed import pool_sentence
 from playground.web.components.without_picture import ask_again
-from playground.web.session import answers, trained_slot
+from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.web.shared import panels
@@ -175,31 +175,38 @@ def sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
     parts = [part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens)))]
     if sum(n_layers - max(0, start) for start in starts) > MAX_PASSES * n_layers:
         raise TooLargeError(say("what_if", "too-many", runs=len(starts)))
-    n_columns = 1 + len(lab.text.sentences) + (answers.hidden_word(lab.run_key) is not None)
+    n_columns = 1 + len(lab.text.sentences) + (caches.hidden_word(lab) is not None)
     return empty_numbers(parts, 1 if sweep.kind in ("patches", "heads taken out") else n_columns)
 
 
 def measure_rows(lab: Lab, sweep: SweepKey, rows: Rows) -> Array:
     """Return some rows of `sweep_numbers`."""
     run = lab.run
-    made = _make_sweep(lab, sweep, run)
+    variants, score = list_variants(sweep, run), _choose_score(lab, sweep, run)
+    sources = {sweep.source: lab.run_of(sweep.source).arrays} if sweep.kind == "patches" else None
     with lab.source.turn():
-        return made.measure(
-            lab.encoder, lab.batch, lab.sentence, run, rows=rows, seed=lab["seed"], causal=lab["causal"]
+        return sweeps.measure_variants(
+            [variants[row] for row in rows],
+            score,
+            lab.encoder,
+            lab.batch,
+            run,
+            sentence=lab.sentence,
+            seed=lab["seed"],
+            causal=lab["causal"],
+            sources=sources,
         )
 
 
-def _make_sweep(lab: Lab, sweep: SweepKey, run: Run) -> Sweep:
-    variants = list_variants(sweep, run)
+def _choose_score(lab: Lab, sweep: SweepKey, run: Run) -> Score:
     if sweep.kind == "patches":
-        source = lab.run_of(sweep.source)
-        return Sweep(variants, sweeps.score_nearness(run, source), {sweep.source: source.arrays})
+        return sweeps.score_nearness(run, lab.run_of(sweep.source))
     if sweep.kind == "heads taken out":
-        return Sweep(variants, sweeps.score_similarity(run))
+        return sweeps.score_similarity(run)
     score = sweeps.score_change(run, text_vectors(lab))
-    if answers.hidden_word(lab.run_key) is None:
-        return Sweep(variants, score)
-    return Sweep(variants, lambda final: np.column_stack([score(final), answers.score_hidden(lab.run_key, final)]))
+    if caches.hidden_word(lab) is None:
+        return score
+    return lambda final: np.column_stack([score(final), caches.score_hidden(lab, final)])
 
 
 @once
@@ -222,16 +229,16 @@ def score_changes(lab: Lab) -> Array:
 
 def score_network(lab: Lab, variants: Sequence[Sequence[Change]]) -> Array:
     """Return accuracy and probability of the right answer, with each of these changes; raises as `find_network`."""
-    recipe, examples = trained_slot.find_network(lab.weights).recipe, validation_sequences(lab)
+    recipe, examples = own_models.find_network(lab.weights).recipe, validation_sequences(lab)
     with lab.source.turn():
-        network = trained_slot.network_on_device(lab.weights)
+        network = own_models.network_on_device(lab.weights)
         scores = [score_changed(network, examples, recipe, services().device, each) for each in variants]
     return np.array([[score.accuracy, score.probability] for score in scores], np.float32)
 
 
 def validation_sequences(lab: Lab) -> Examples:
     """Return the sequences that the network answers."""
-    return first_sequences(validation_data(trained_slot.find_network(lab.weights).recipe).validation)
+    return first_sequences(validation_data(own_models.find_network(lab.weights).recipe).validation)
 
 
 def measure(name: str, lab: Lab, sweep: SweepKey, *, on_answers: bool = False) -> Growing:
