@@ -1,7 +1,6 @@
-"""The kinds of answers to exercises: what is right, how an answer is read, and how it stands beside the truth.
+"""The kinds of answers to exercises: what is right, how an answer is read and compared with the truth.
 
-To add a kind: a record here and in `Answer`, and its form in `playground/web/views/exercises.py`. `variant` is the
-`Variant` that asks.
+To add a kind: a record here and in `Answer`, and its form in `web/views/exercises.py`.
 """
 
 import html
@@ -26,7 +25,7 @@ from playground.text.wording import join_words, quote_text
 from playground.words import say
 
 Given: TypeAlias = tuple[str, ...] | float | tuple[int, ...] | LinkedView
-"""An answer: chosen words, a number, the places of a row and column or of a token, or the state that was set."""
+"""An answer: words, a number, the places of a row and column or of a token, or a state."""
 
 
 def check_text(text: str) -> str:
@@ -43,20 +42,23 @@ def _check_parameter(key: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(check_text)]
-"""Markdown without HTML, in which a case fills in `{name}`."""
+"""Markdown without HTML; a case fills in `{name}`."""
 FormulaText = Annotated[str, AfterValidator(check_formula)]
 Parameter = Annotated[str, AfterValidator(_check_parameter)]
 
 
 class Option(Record):
-    """One of several possible answers."""
+    """A possible answer, which is right `when` a formula holds."""
 
     text: Text
     when: FormulaText
-    """The condition under which it is right."""
 
 
 class _Kind(Record):
+    def is_right(self, given: Any, variant: Any) -> bool:
+        """Return whether an answer is right."""
+        return bool(given == variant.truth)
+
     def name(self, given: Any, _: Any) -> Mapping[str, Any]:
         """Return what formulas may call an answer."""
         return {"answer": given}
@@ -70,22 +72,18 @@ class Choose(_Kind):
     several: bool = False
 
     def find_truth(self, variant: Any) -> tuple[str, ...]:
-        """Return the words of the options that are right."""
+        """Return the right options' words."""
         right = tuple(word for word, option in self.options.items() if variant.compute(option.when))
         if not right or (len(right) > 1 and not self.several):
             raise InputError(f"The right options are: {join_words(right) or 'none'}.")
         return right
 
     def read(self, answer: Any, _: Any) -> tuple[str, ...]:
-        """Read the words of the chosen options."""
-        words = (answer,) if isinstance(answer, str) else tuple(map(str, answer))
-        if not words or not set(words) <= set(self.options):
+        """Read words of options, in any order."""
+        words = {answer} if isinstance(answer, str) else {*map(str, answer)}
+        if not words or not words <= set(self.options):
             raise InputError(f"An answer here is made of {join_words(list(self.options))}.")
-        return words
-
-    def is_right(self, given: tuple[str, ...], variant: Any) -> bool:
-        """Return whether all right options are chosen and no other."""
-        return set(given) == set(variant.truth)
+        return tuple(word for word in self.options if word in words)
 
     def name(self, given: tuple[str, ...], _: Any) -> Mapping[str, Any]:
         """Return the word, or the words of several."""
@@ -107,9 +105,9 @@ class Number(_Kind):
     kind: Literal["number"]
     truth: FormulaText
     tolerance: float = Field(0.02, ge=0, le=1)
-    """Share of the truth by which an answer may differ."""
+    """How far an answer may be off, as a share of the truth."""
     within: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """How far it may differ besides, in the number's own unit."""
+    """The same, in the number's unit."""
     unit: str = Field("", max_length=40)
 
     def find_truth(self, variant: Any) -> float:
@@ -117,15 +115,15 @@ class Number(_Kind):
         return float(variant.compute(self.truth))
 
     def read(self, answer: Any, _: Any) -> float:
-        """Read a finite number, or a text as of `parse_number`."""
+        """Read a finite number, or its text."""
         return parse_number(answer if isinstance(answer, str) else repr(float(answer)))
 
     def is_near(self, one: float, other: float) -> bool:
-        """Return whether two numbers differ by no more than an answer may."""
+        """Return whether two numbers are as near as an answer has to be."""
         return math.isclose(one, other, rel_tol=self.tolerance, abs_tol=self.within)
 
     def is_right(self, given: float, variant: Any) -> bool:
-        """Return whether a number is near enough."""
+        """Return whether it is near the truth."""
         return self.is_near(given, variant.truth)
 
     def compare(self, given: float | None, variant: Any) -> Item:
@@ -135,34 +133,30 @@ class Number(_Kind):
 
 
 class Click(_Kind):
-    """Choose the token or head with the largest number.
-
-    In a mistake's condition, `row` and `column` count from 0, `row_name` is the row's or token's name.
-    """
+    """Choose the token or head with the largest number; formulas know its `row`, `column` and `row_name`."""
 
     kind: Literal["click"]
     of: FormulaText
-    """`Numbers` along one or two axes."""
 
     def find_truth(self, variant: Any) -> Numbers:
-        """Return the numbers of which a place is asked."""
+        """Return the numbers."""
         numbers = variant.compute(self.of)
         if not isinstance(numbers, Numbers) or len(numbers.axes) > 2:
             raise InputError(f"`{self.of}` has to be numbers along one or two axes.")
         return numbers
 
     def read(self, answer: Any, variant: Any) -> tuple[int, ...]:
-        """Read the place of a row and a column, or of a token: numbers from 0, or names."""
+        """Read the place of a row and a column, or of a token, by number from 0 or by name."""
         parts = (answer,) if isinstance(answer, str | int) else tuple(answer)
         axes = list(variant.truth.axes.items())
         return tuple(find_place(names, part, title) for (title, names), part in zip(axes, parts, strict=True))
 
     def is_right(self, given: tuple[int, ...], variant: Any) -> bool:
-        """Return whether no place has a larger number."""
+        """Return whether no number is larger."""
         return bool(given == variant.truth.best)
 
     def name(self, given: tuple[int, ...], variant: Any) -> Mapping[str, Any]:
-        """Return the row and the column, which is the row of a token."""
+        """Return the row and the column."""
         rows, *_ = variant.truth.axes.values()
         return {"row": given[0], "column": given[-1], "row_name": rows[given[0]]}
 
@@ -206,24 +200,24 @@ class Settings(_Kind):
     kind: Literal["settings"]
     until: FormulaText
     keep: list[Parameter] = Field(default_factory=list)
-    """Parameters of the link that have to stay as they are."""
+    """Parameters that have to stay."""
 
     def find_truth(self, variant: Any) -> bool:
-        """Return False: the first state does not fulfil the condition."""
+        """Return False, as the first state has to differ; raises `InputError`."""
         if variant.compute(self.until):
             raise InputError("The state fulfils the condition from the start.")
         return False
 
     def read(self, answer: Any, variant: Any) -> LinkedView:
-        """Read a state, or the parameters that were changed."""
+        """Read a state, or changed parameters."""
         return answer if isinstance(answer, LinkedView) else variant.open(answer)
 
     def find_changed(self, given: LinkedView, variant: Any) -> list[str]:
-        """Return the parameters that should have stayed and did not."""
+        """Return the parameters that did not stay."""
         return [key for key in self.keep if given.values[key] != variant.view.values[key]]
 
     def is_right(self, given: LinkedView, variant: Any) -> bool:
-        """Return whether the condition holds, and all stayed that should."""
+        """Return whether the condition holds and all stayed that should."""
         return not self.find_changed(given, variant) and bool(variant.compute(self.until, given))
 
 

@@ -1,7 +1,4 @@
-"""An exercise: a question about a state of the app, whose answer is computed; and its variants.
-
-A YAML file has one exercise. A variant is one case filled in, with its states, the truth and the check of an answer.
-"""
+"""An exercise, a YAML file: a question about a state of the app, whose answer is computed."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -38,7 +35,7 @@ def _check_computed(text: str) -> str:
 
 
 Explanation = Annotated[Text, AfterValidator(_check_computed)]
-"""In which `{= formula}` is computed, with `{= formula | .2f}` in that format."""
+"""In which `{= formula}` or `{= formula | .2f}` is computed."""
 
 Value = str | int | float | bool
 
@@ -47,13 +44,13 @@ class Mistake(Record):
     """A wrong answer to expect, and what it shows."""
 
     name: Text
-    """The misconception, in a few words."""
+    """The misconception."""
     when: FormulaText
-    """Which answers it is: a condition on `answer`, see the kinds of answers."""
+    """A condition on the answer, see the kinds of answers."""
     feedback: Text
-    """What to think about next, without the answer."""
+    """What to think about next."""
     example: Any
-    """An answer to variant 0 that shows it, as of `solved`."""
+    """An answer to variant 0, as `solved`."""
 
 
 class Exercise(Record):
@@ -65,26 +62,25 @@ class Exercise(Record):
     topic: Text
     level: Literal[1, 2, 3]
     rests_on: list[Key] = Field(default_factory=list)
-    """Exercises whose answers one should know."""
+    """Exercises to know before."""
     source: Text
     """A tutorial's part, or a paper's section."""
     page: str
-    """Whose charts show it, by the page's path."""
+    """Whose charts show it, by its path."""
     state: dict[Parameter, Value] = Field(default_factory=dict)
     """Parameters of the link."""
     other: dict[Parameter, Value] | None = None
-    """What differs in a second state, whose quantities have `other.` before them."""
+    """What differs in a second state, `other.` in formulas."""
     cases: list[dict[str, str | int | float]] = Field(default=[{}], min_length=1, max_length=40)
-    """What variants 0, 1 … put in the place of `{name}`."""
+    """What a variant puts in the place of `{name}`."""
     shown: list[str] = Field(default_factory=list)
-    """Keys of the page's charts that are seen before the answer."""
+    """Keys of charts that are seen before the answer."""
     hidden: list[str] = Field(default_factory=list)
-    """Keys of charts that are seen after it; `answer` is the page's first sentence."""
+    """Keys of charts that are seen after it, as of `find_items`."""
     question: Text
     answer: Answer
     solved: Any
-    """The right answer to variant 0, found by hand: words, a number, the names of a row and a column or of a token, or
-    parameters of a state that fulfils the condition."""
+    """The right answer to variant 0, found by hand: what the answer's kind reads."""
     mistakes: list[Mistake] = Field(default_factory=list, max_length=8)
     hints: list[Text] = Field(min_length=2, max_length=2)
     explanation: Explanation
@@ -132,15 +128,12 @@ def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
 
 
 def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Results) -> list[Exercise]:
-    """Return those that an exercise rests on and that were neither found nor given up."""
+    """Return the exercises before this one that were neither found nor given up."""
     return [exercises[key] for key in exercise.rests_on if key in exercises and key not in results]
 
 
 def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:
-    """Return the first open one whose prerequisites are done, else one that was given up; the one `after` comes last.
-
-    None if all are found.
-    """
+    """Return the first open one with nothing `missing`, else one that was given up; `after` itself comes last."""
     left = [each for each in sort_exercises(exercises) if results.get(each.key) != "found"]
 
     def rank(each: Exercise) -> tuple[bool, ...]:
@@ -150,22 +143,22 @@ def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: st
 
 
 MAX_VARIANT = 999
-"""The largest number of a variant in a link."""
+"""In a link."""
 
 
 @dataclass(frozen=True)
 class Variant:
-    """An exercise with one of its cases filled in. Its properties raise as `open_link` and `compute`."""
+    """An exercise with a case filled in. Its properties raise as `open_link` and `compute`."""
 
     exercise: Exercise
     number: int
-    """Of the case, modulo the number of cases."""
+    """Of the case, modulo their number."""
     source: Source | None = field(default=None, compare=False)
-    """Where its models are from; None: of this machine."""
+    """Of its models; else this machine."""
 
     @cached_property
     def case(self) -> Mapping[str, str]:
-        """What stands in the place of each `{name}`."""
+        """The words by name."""
         cases = self.exercise.cases
         return {name: str(value) for name, value in cases[self.number % len(cases)].items()}
 
@@ -189,7 +182,7 @@ class Variant:
         return None if self.exercise.other is None else self.open(self.exercise.other)
 
     def open(self, changed: Mapping[str, Any]) -> LinkedView:
-        """Return the question's state with other values of these parameters."""
+        """Return the question's state with other values."""
         state = {**self.exercise.state, **changed}
         texts = {key: [self.fill(text) for text in write_all(value)] for key, value in state.items()}
         return open_texts(self.exercise.page, texts, source=self.source)
@@ -214,7 +207,7 @@ class Variant:
         return bool(kind.is_right(given, self))
 
     def find_mistake(self, given: Given) -> Mistake | None:
-        """Return which expected mistake a wrong answer is."""
+        """Return the expected mistake that an answer is."""
         return next((each for each in self.exercise.mistakes if self.compute(each.when, given)), None)
 
     def check(self, given: Given) -> str:
@@ -229,11 +222,7 @@ class Variant:
         return self.fill(mistake.feedback) if mistake else say("exercises", "wrong")
 
     def compute(self, formula: str, given: Given | None = None) -> Any:
-        """Compute a formula with this case's words; `given` is the answer that it may name.
-
-        Raises:
-            InputError: it cannot be computed; and whatever the state's run raises.
-        """
+        """Compute a formula, which may name the answer `given`; raises as `formulas.compute`."""
         kind: Any = self.exercise.answer
         views = {"now": given if isinstance(given, LinkedView) else self.view, "start": self.view}
         if self.other is not None:
@@ -244,9 +233,9 @@ class Variant:
 
 
 def find_items(view: LinkedView, keys: Collection[str]) -> tuple[list[Item], Scene[Any]]:
-    """Return what a state's page shows under these keys, `answer` being its first sentence, and what it looks at.
+    """Return the items of a state's page with these keys, and their scene; `answer` is its first sentence.
 
-    A click on it changes nothing, as it would move the visitor's own focus.
+    They take no clicks, which would move the visitor's own focus.
     """
     page = VIEWS.get(view.page)
     if not keys or page is None:
@@ -280,13 +269,13 @@ def _without_clicks(item: Item) -> Item:
 
 
 def repairs(page: str, notices: Iterable[str]) -> list[str]:
-    """Return the notices on what a state could not have as asked, of a page's."""
+    """Return the notices on what a state could not have as asked."""
     about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
     return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
 
 
 def check_exercise(exercise: Exercise, known: Collection[str]) -> list[str]:
-    """Compute every case and return a sentence on each thing that does not hold; it may rest on `known` exercises."""
+    """Compute every case; return a sentence on each thing that does not hold."""
     unknown = [quote_text(key) for key in exercise.rests_on if key not in known]
     found = [f"It rests on {join_words(unknown)}, which is no exercise."] if unknown else []
     for number, case in enumerate(exercise.cases):

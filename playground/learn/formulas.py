@@ -1,7 +1,4 @@
-"""Formulas of exercises and lessons: arithmetic and comparisons of named quantities, `pattern[3,1,it,animal] > 0.5`.
-
-Python's own parser reads a formula; the nodes below are computed here, and nothing is executed as Python.
-"""
+"""Formulas of exercises and lessons, `pattern[3,1,it,animal] > 0.5`, computed from Python's syntax tree."""
 
 import ast
 import difflib
@@ -22,7 +19,7 @@ MAX_FORMULA = 400
 """Characters."""
 
 PLACE = re.compile(r"\{([a-z_]+)\}")
-"""A name in braces, which a case of an exercise fills in."""
+"""What a case of an exercise fills in."""
 
 _COMPUTED = re.compile(r"\{=([^{}|]+)(?:\|([^{}|]+))?\}")
 _FORMAT = re.compile(r"[+,]?(?:\.[0-9]{1,2})?[efg%]?")
@@ -72,19 +69,19 @@ def compute(
 
     Args:
         text: the formula.
-        views: the states of its quantities: `now`, and others by the word before the quantity, as `other.`.
+        views: the state `now`, and others by the word before a quantity, as in `other.tokens`.
         variables: other names, such as `answer`.
         is_near: the function `near(a, b)`.
 
     Raises:
-        InputError: it cannot be computed; and whatever a quantity's run raises.
+        InputError: it cannot be computed; and whatever a run raises.
     """
     with _explain_errors(text):
         return _compute(_parse(text), views, variables or {}, is_near)
 
 
 def list_computed(text: str) -> list[str]:
-    """Return the formulas of a text, which stand in `{= formula}` or `{= formula | .2f}`; raises `InputError`."""
+    """Return the formulas of a text, `{= formula}` or `{= formula | .2f}`; raises `InputError`."""
     found = _COMPUTED.findall(text)
     for _, written in found:
         if not _FORMAT.fullmatch(written.strip()):
@@ -93,7 +90,7 @@ def list_computed(text: str) -> list[str]:
 
 
 def fill_numbers(text: str, compute: Callable[[str], Any]) -> str:
-    """Put what `compute` makes of each formula of a text, as of `list_computed`, in its place."""
+    """Put what `compute` returns in the place of each formula of a text."""
 
     def write(found: re.Match[str]) -> str:
         value = compute(found[1].strip())

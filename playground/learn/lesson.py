@@ -1,8 +1,4 @@
-"""A lesson: words, states of the app and exercises, one step after the other, as data.
-
-A file has one lesson in YAML; a link has the same, compressed. A step may ask for something to be done or guessed, and
-conclude with numbers; all of that are formulas (`playground.learn.formulas`).
-"""
+"""A lesson: words, states of the app and exercises, step by step, in a YAML file or compressed in a link."""
 
 import argparse
 import base64
@@ -35,11 +31,11 @@ from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
 
 _MARK = "~"
-"""What a lesson's code begins with, and no key of a lesson."""
+"""Before a lesson's code, and before no key."""
 
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SLOW = re.compile(r"\b(trained|gradient)\b")
-"""Quantities that take long: a lesson's formulas are computed whenever its page is drawn."""
+"""Quantities that take too long for every run of a page."""
 
 _MOST_NUMBERS = 8
 """Formulas of a conclusion."""
@@ -74,25 +70,25 @@ Container = Annotated[str, Field(pattern=r"^[a-z0-9_]*$", max_length=40)]
 
 
 class LessonStep(Record):
-    """One step: words, and beside them a state of the app, a page, an exercise, or nothing."""
+    """Words, and a state of the app, a page, an exercise, or nothing."""
 
     words: Words = ""
     link: str = Field(default="", max_length=MAX_LESSON)
-    """What is opened: a link, as the button “Copy link” gives it, or a page's path and parameters."""
+    """What is opened, with the server or without."""
     page: str = ""
-    """A page, by its path, that is opened with what the visitor has set so far."""
+    """A page, by its path, that is opened with the visitor's settings."""
     exercise: Key | None = None
     variant: int = Field(default=0, ge=0, le=MAX_VARIANT)
     done: Annotated[str, AfterValidator(_check_quick)] = ""
-    """A condition on the visitor's state under which the step is done; empty: there is nothing to be done."""
+    """The visitor's state under which the step is done."""
     guess: list[Option] = Field(default_factory=list, max_length=6)
-    """Answers to choose from, instead of `done`; each is right under its condition."""
+    """Answers to choose from, instead of `done`."""
     conclusion: Annotated[str, Field(max_length=2_000), AfterValidator(_check_conclusion)] = ""
-    """What takes the words' place once the step is done, as of `formulas.fill_numbers`."""
+    """What takes the words' place once it is done, with numbers."""
     shows: Container = ""
-    """The container that the page scrolls to."""
+    """What the page scrolls to."""
     hides: list[Container] = Field(default_factory=list, max_length=8)
-    """Containers that are hidden until the step is done, as they tell what is to be guessed."""
+    """What is hidden until it is done."""
 
     @model_validator(mode="after")
     def _check(self) -> "LessonStep":
@@ -109,7 +105,7 @@ class LessonStep(Record):
 
     @property
     def address(self) -> str:
-        """The state that the step opens, as a link without the server; empty if it opens none."""
+        """The link of the state that the step opens, if it opens one."""
         if self.exercise is None:
             return self.link
         variant = f"&exercises_variant={self.variant}" if self.variant else ""
@@ -117,7 +113,7 @@ class LessonStep(Record):
 
     @property
     def has_task(self) -> bool:
-        """Whether there is something to do or to guess."""
+        """Whether something is to be done or guessed."""
         return bool(self.done or self.guess)
 
 
@@ -126,9 +122,8 @@ class Lesson(Record):
 
     title: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_check_words)]
     about: Annotated[Words, Field(max_length=300)] = ""
-    """What a student finds out, in a sentence."""
+    """What a student finds out."""
     minutes: int = Field(default=0, ge=0, le=600)
-    """How long it takes, about; 0 if nobody has said."""
     steps: list[LessonStep] = Field(default_factory=list, max_length=MAX_STEPS)
 
 
@@ -138,7 +133,7 @@ def read_lesson(text: str, name: str = "this lesson") -> Lesson:
 
 
 def encode_lesson(lesson: Lesson) -> str:
-    """Write a lesson in letters that a link takes; raises `InputError` if there are more than `MAX_LESSON`."""
+    """Write a lesson in at most `MAX_LESSON` letters of a link; raises `InputError`."""
     packed = zlib.compress(lesson.model_dump_json(exclude_defaults=True).encode(), 9)
     code = _MARK + base64.urlsafe_b64encode(packed).decode().rstrip("=")
     if len(code) > MAX_LESSON:
@@ -150,13 +145,13 @@ def encode_lesson(lesson: Lesson) -> str:
 
 
 def is_code(text: str) -> bool:
-    """Return whether a text stands for a whole lesson, and not for the key of a shipped one."""
+    """Return whether a text is a whole lesson, and no key."""
     return text.startswith(_MARK)
 
 
 @lru_cache(maxsize=64)
 def decode_lesson(code: str) -> Lesson:
-    """Return the lesson that `encode_lesson` has written; raises `InputError` if the code is none, or was cut."""
+    """Return the lesson that `encode_lesson` has written; raises `InputError`."""
     text, unpacker = code.removeprefix(_MARK), zlib.decompressobj()
     try:
         packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
@@ -175,18 +170,17 @@ def decode_lesson(code: str) -> Lesson:
 _BROKEN = "The link's lesson is not whole: perhaps the link was cut when it was copied. Ask for it again."
 
 FOLDER = Path(__file__).parent / "lessons"
-"""Where the shipped lessons lie."""
 
 
 @cache
 def shipped_lessons() -> Mapping[str, Lesson]:
-    """Return the lessons by key, which is their file's name, the shortest first."""
+    """Return the lessons by their files' names, the shortest first."""
     lessons = {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in FOLDER.glob("*.yaml")}
     return dict(sorted(lessons.items(), key=lambda item: (item[1].minutes, item[0])))
 
 
 def find_lesson(name: str) -> Lesson:
-    """Return the lesson that a link names by its key, or has as a whole; raises `InputError` if there is none."""
+    """Return the lesson of a key or code; raises `InputError`."""
     if is_code(name):
         return decode_lesson(name)
     lessons = shipped_lessons()
@@ -196,7 +190,7 @@ def find_lesson(name: str) -> Lesson:
 
 
 def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
-    """Return why a step cannot open what it is to open; empty if it can."""
+    """Return why a step cannot be opened, if it can't."""
     if step.exercise is not None and step.exercise not in exercises:
         return f"This step asks for the exercise {quote_text(step.exercise)}, which is not here."
     try:
@@ -213,7 +207,7 @@ def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
 
 
 def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise]) -> list[str]:
-    """Return a sentence on each thing of a lesson that does not hold; it may ask these exercises."""
+    """Return a sentence on each thing that does not hold; the lesson may ask these exercises."""
     found = [] if lesson.steps else ["It has no steps."]
     try:
         encode_lesson(lesson)
@@ -242,7 +236,7 @@ def _check_step(step: LessonStep, exercises: Mapping[str, Exercise]) -> Iterator
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Check files, `playground lesson check FILE`; return the exit code: 0, or 1 if something does not hold."""
+    """Run `playground lesson check FILE …`; return 1 if something does not hold, else 0."""
     parser = argparse.ArgumentParser(prog="playground", allow_abbrev=False)
     lesson = parser.add_subparsers(required=True).add_parser("lesson").add_subparsers(required=True)
     check = lesson.add_parser("check", help="compute every truth of lessons and exercises, and say what does not hold")

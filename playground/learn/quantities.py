@@ -1,7 +1,6 @@
 """Named numbers of a state, which formulas ask for: `pattern[3,1,it,animal]`, `parameters.of[embeddings]`.
 
-To add one, write a line in `QUANTITIES`. Brackets hold places along the axes, by number from 0 or by name; of equal
-tokens the first counts.
+Brackets hold places along the axes, by number from 0 or by name; of equal tokens the first counts.
 """
 
 import math
@@ -55,7 +54,7 @@ Place = int | str
 
 
 def find_place(names: Sequence[str], place: Place, title: str) -> int:
-    """Return the number of a place along an axis; raises `InputError`."""
+    """Return a place along an axis from 0; raises `InputError`."""
     words = [name.lower() for name in names]
     if isinstance(place, str) and place.lower() in words:
         return words.index(place.lower())
@@ -73,7 +72,7 @@ class Numbers:
     """The names along each axis, by its title."""
 
     def at(self, *places: Place) -> "float | Numbers":
-        """Return the number at places along the first axes, or the numbers along the others."""
+        """Return the number, or the numbers along further axes, at places along the first ones."""
         if len(places) > len(self.axes):
             raise InputError(f"There are at most {len(self.axes)} places here: {', '.join(self.axes)}.")
         found = zip(self.axes.items(), places, strict=False)
@@ -140,19 +139,19 @@ def _layer(view: LinkedView) -> LayerRun:
 
 
 def _products_deviation(view: LinkedView) -> float:
-    """Return the standard deviation of the link's head's q · k."""
+    """Return the standard deviation of the head's q · k."""
     q, k = (_layer(view)[f"attn.{name}"][view.focus.head][~view.run.padding].astype(np.float64) for name in "qk")
     return float((q @ k.T).std())
 
 
 def _scores_deviation(view: LinkedView) -> float:
-    """Return the standard deviation of the link's head's scores q · k / √d_head."""
+    """Return the standard deviation of the head's scores."""
     scores, real = _layer(view)["attn.scores"][view.focus.head], ~view.run.padding
     return float(scores[real][:, real].astype(np.float64).std())
 
 
 def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
-    """Return the parameters of a decoder block, or of a part such as cross_attn."""
+    """Return the parameters of a decoder block, or of a part of it."""
     prefix, parts = "decoder.layers.0.", dict[str, int]()
     for term in count_encoder_decoder(view.config, 1):
         if term.name.startswith(prefix):
@@ -170,7 +169,6 @@ def _wavelength(view: LinkedView, pair: int) -> float:
 
 
 def _count_shape(view: LinkedView, name: Place) -> float:
-    """Return how many numbers an intermediate has, such as 'attn.scores'."""
     shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
     return math.prod(_find({key.removeprefix("layers.0."): shape for key, shape in shapes}, name, "intermediate"))
 
@@ -192,7 +190,7 @@ def _seeds(lab: Lab) -> dict[str, Any]:
 
 @once
 def _moves(lab: Lab, replaced: int) -> Array:
-    """Return how far every real token's output moves if one token's vector is reversed, as a share: (T,)."""
+    """Return how far each output moves if one token's vector is reversed, as a share: (T,)."""
     rows = read_rows(lab.encoder, lab.batch, [lab.sentence], **_seeds(lab))
     before = run_rows(lab.encoder, rows, end=0)
     after = before.clone()
@@ -206,14 +204,14 @@ def _moves(lab: Lab, replaced: int) -> Array:
 
 @once
 def _swap_by_word(lab: Lab, first: int, second: int) -> float:
-    """Return the largest change of a word's own output if two tokens swap places."""
+    """Return the largest change of a word's output if two tokens swap places."""
     swap = positions.swap_words(lab.encoder, lab.batch, lab.sentence, first, second, **_seeds(lab))
     return float((swap.bare if lab.config.positions == "none" else swap.placed).max())
 
 
 @once
 def _swap_by_place(lab: Lab, first: int, second: int) -> float:
-    """Return the largest change of the output at a place if two tokens swap places."""
+    """Return the same of the output at a place."""
     rows = read_rows(lab.encoder, lab.batch, [lab.sentence], **_seeds(lab))
     x = rows.x.clone()
     x[0, [first, second]] = rows.x[0, [second, first]]
@@ -230,7 +228,7 @@ _CROSS_POINTS = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "c
 
 
 def _cross_moves(view: LinkedView, part: Place) -> float:
-    """Return how far a part of a decoder's first attentions moves, as a share, if the source is reversed."""
+    """Return how far a part of a decoder block moves if the source is reversed, as a share."""
     point = f"decoder.layers.0.{_find(_CROSS_POINTS, part, 'part of a decoder block')}"
     n_targets = 4
     model = EncoderDecoder(view.config, n_targets, view.seed).requires_grad_(False).eval()
@@ -243,7 +241,7 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 
 
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
-    """Return the first over the last layer's gradient in an encoder of Gradient flow."""
+    """Return the first over the last layer's gradient."""
     lengths = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))["whole layer"]
     return float(lengths[0] / lengths[-1])
 
@@ -254,7 +252,7 @@ def _recipe(view: LinkedView) -> Recipe:
 
 
 def _lowest_loss(view: LinkedView) -> float:
-    """Return the lowest loss that the label smoothing leaves possible, in nats."""
+    """Return the lowest loss with the label smoothing, in nats."""
     n, share = _recipe(view).n_symbols, _recipe(view).label_smoothing
     smoothed = torch.full((1, n), share / n, dtype=torch.float64)
     smoothed[0, 0] += 1 - share
@@ -262,12 +260,11 @@ def _lowest_loss(view: LinkedView) -> float:
 
 
 def _trained_config(view: LinkedView) -> ModelConfig:
-    """Return the sidebar's architecture in the training's sizes; the training adds its task's vocabulary."""
+    """Return the sidebar's architecture, without a vocabulary."""
     return model_config(shape_to_train(view.values), 1)
 
 
 _MOST_PARAMETERS = 200_000
-"""Of what an exercise trains, in a few seconds."""
 
 
 def _small_recipe(view: LinkedView) -> Recipe:
@@ -276,7 +273,7 @@ def _small_recipe(view: LinkedView) -> Recipe:
 
 
 def _trained_variant(view: LinkedView, encoder: Place) -> float:
-    """Return the accuracy of an encoder of Gradient flow after the link's training."""
+    """Return the accuracy of an encoder of Gradient flow."""
     config, variant = _trained_config(view), _find(BY_NAME, encoder, "encoder")
     return _train(variant_config(common_config(config, config.n_layers), variant), _small_recipe(view))
 

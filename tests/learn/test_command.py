@@ -30,7 +30,7 @@ def test_an_exercise_that_holds(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("{width: 32}]", "{width: 33}]", "case {'width': 33}"),
         ("config[n_heads]\nsolved", "config[nothing]\nsolved", "“nothing”"),
         (" | .0f", " | .0q", "is no format"),
-        ("level: 1", "level: 9", "line 4"),
+        ("level: 1", "level: 9", "`level`"),
     ],
 )
 def test_what_does_not_hold_is_told(

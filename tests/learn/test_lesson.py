@@ -123,12 +123,12 @@ def test_a_link_may_be_pasted_whole(server: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("title:", "titel:", "line 1: `titel`: there is no such name here"),
+        ("title:", "titel:", "`titel`: there is no such name here"),
         ("Look.", "Look <b>here</b>.", "HTML"),
         ("Look.", "Look ![x](https://tracker.example/x.png).", "no pictures"),
         ("exercise: sqrt-d-head", "exercise: sqrt-d-head\n    page: norms", "a link, a page or an exercise"),
         ("link: attention?text=dogs bark&layer=2", "page: nowhere", "there is no page “nowhere”"),
-        ("variant: 2", "variant: -1", "line 16: `steps.2.variant`"),
+        ("variant: 2", "variant: -1", "`steps.2.variant`"),
         ("focus[key] == 1", "focus[key] = 1", "no formula"),
         ("focus[key] == 1", "trained > 0.5", "train nothing"),
         ("focus[key] == 1", "focus[key] == 1\n    guess: [{text: x, when: 1 == 1}]", "not both"),

@@ -92,10 +92,9 @@ def current_server() -> str:
 
 
 _LESSON = "_lesson"
-"""Session key of a mapping: the moment `before` the lesson, the last `guess` and its place, the result last `drawn`."""
+"""Session key of a mapping: the moment `before`, the last `guess` with its place, the result last `drawn`."""
 
 LINE = "lesson_line"
-"""Key of the line's container, which stays in sight."""
 
 
 class Place(NamedTuple):
@@ -111,12 +110,12 @@ class Place(NamedTuple):
 
     @property
     def problem(self) -> str:
-        """Why the step cannot be opened; empty if it can."""
+        """Why the step cannot be opened, if it can't."""
         return find_problem(self.step, caches.shipped_exercises())
 
     @property
     def page(self) -> str:
-        """The path of the page that the step opens, if it opens one."""
+        """The path of the page that it opens, if any."""
         if self.problem:
             return ""
         return split_link(self.step.address)[0] if self.step.address else self.step.page
@@ -128,7 +127,7 @@ def lesson_name() -> str:
 
 
 def current_place() -> Place | None:
-    """Return where the visitor is, or None in no lesson; raises as `find_lesson`."""
+    """Return the visitor's place in a lesson; raises as `find_lesson`."""
     name = lesson_name()
     lesson = find_lesson(name) if name else None
     return Place(lesson, min(int(st.session_state["tour"]), len(lesson.steps))) if lesson and lesson.steps else None
@@ -145,7 +144,7 @@ def begin_lesson(name: str) -> None:
 
 
 def leave_lesson() -> None:
-    """End the lesson, and bring back what the visitor had before; for callbacks."""
+    """End the lesson, and bring back what was chosen before; for callbacks."""
     before: Moment | None = _memory().pop("before", None)
     if lesson_name() and before is not None:
         restore(before)
@@ -221,12 +220,12 @@ class SetupView(LinkedView):
 
     @property
     def trained(self) -> TrainedNetwork | None:
-        """The network that this session has trained last."""
+        """The session's last network."""
         return own_models.session_models().trained
 
     @cached_property
     def share_right(self) -> float:
-        """The share of the validation set that a trained network gets right with the state's changes."""
+        """The share of the validation set that it gets right with the changes."""
         trained = own_models.find_network(self.lab.weights)
         examples = first_sequences(validation_data(trained.recipe).validation)
         changes = [change for change in self.changes.applied if change.names_no_token]
@@ -235,7 +234,7 @@ class SetupView(LinkedView):
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
-    """The states that formulas can name: the present one, and the one that the step began with."""
+    """Return the states of formulas: the present one, and the one that the step began with."""
     setup = current_setup()
     if not setup.text.sentences:
         raise InputError(say("lessons", "no-text"))
@@ -253,7 +252,7 @@ def _read_link(link: str) -> LinkedView:
 
 
 def draw_lesson_line() -> None:
-    """Draw the step that the visitor is at, if in a lesson, as one element."""
+    """Draw the visitor's step, if in a lesson, as one element."""
     with st.container():
         try:
             place = current_place()

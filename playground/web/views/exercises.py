@@ -1,10 +1,7 @@
-"""The page Exercises: a list of all; or one exercise, its answer, and what comes after it.
-
-The truth, the explanation and hidden charts stay on the server until the answer is found or given up.
-"""
+"""The page Exercises: a list, or an exercise; its truth stays on the server until it is found or given up."""
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby
@@ -24,7 +21,6 @@ from playground.learn.exercise import (
     find_items,
     missing,
     next_exercise,
-    repairs,
     sort_exercises,
 )
 from playground.link.opening import LinkedView
@@ -47,8 +43,7 @@ from playground.web.shared.renderer import render
 from playground.words import say
 
 _EXERCISES = "_exercises"
-"""Session key of a mapping: each `Attempt` by its exercise and variant, the `results` that the browser had kept, the
-moment `before` an exercise replaced the settings."""
+"""Session key of a mapping: attempts by exercise and variant, the browser's `results`, the moment `before`."""
 
 _STORED: TypeAdapter[Results] = TypeAdapter(dict[str, Literal["found", "given up"]], config={"strict": True})
 _ICONS = {"found": ":material/check:", "given up": ":material/visibility:"}
@@ -61,15 +56,12 @@ class Attempt:
     answer: Any = None
     """The last one that was checked."""
     is_asked: bool = False
-    """Whether Check was pressed; the run after it reads the answer, when all choices are settled."""
+    """Whether the next run checks, when all choices are settled."""
     tries: int = 0
     hints: int = 0
-    """How many were asked for."""
     outcome: Literal["open", "found", "given up"] = "open"
     feedback: str = ""
     """On the last answer, in markdown."""
-    complaint: str = ""
-    """Why the last answer could not be checked, in markdown."""
 
 
 def _memory() -> dict[Any, Any]:
@@ -89,8 +81,7 @@ def _change(variant: Variant, **changes: Any) -> None:
 # --- what was found, which the browser keeps
 
 
-def current_results() -> Results:
-    """Return what became of the exercises in this browser, as far as this session knows."""
+def _current_results() -> Results:
     results = dict(_memory().get("results", {}))
     for place, attempt in _memory().items():
         if isinstance(attempt, Attempt) and attempt.outcome != "open" and results.get(place[0]) != "found":
@@ -99,8 +90,7 @@ def current_results() -> Results:
 
 
 def _keep_progress() -> None:
-    """Have the browser keep the results, once it has told what it had."""
-    progress, session = json.dumps(current_results()), session_experiments().session
+    progress, session = json.dumps(_current_results()), session_experiments().session
     is_read = "results" in _memory()
     keep_in_browser("exercise_progress", progress, session, is_read=is_read, on_read=_take_stored)
 
@@ -135,7 +125,7 @@ def _open(key: str, number: int = 0) -> None:
 
 
 def _draw_list(unknown: str) -> None:
-    exercises, results = shipped_exercises(), current_results()
+    exercises, results = shipped_exercises(), _current_results()
     following = next_exercise(exercises, results)
     n_found = sum(results.get(key) == "found" for key in exercises)
     panels.draw_heading(say("exercises", "go-on") if n_found else say("exercises", "begin"))
@@ -163,7 +153,7 @@ def _draw_list(unknown: str) -> None:
 
 @st.cache_resource(max_entries=8, show_spinner=False)
 def pose_variant(key: str, number: int) -> Variant:
-    """Return a variant of a shipped exercise, computed with the app's models; raises as `open_link`."""
+    """Return a variant of a shipped exercise with the app's models; raises as `open_link`."""
     variant = Variant(shipped_exercises()[key], number, caches.APP)
     _ = variant.view
     return variant
@@ -186,16 +176,14 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
     attempt = _attempt(variant)
     is_over = attempt.outcome != "open"
     render([Paragraph(_describe(attempt), "answer")])
-    below = [f"*{each.title}*" for each in missing(exercise, shipped_exercises(), current_results())]
+    below = [f"*{each.title}*" for each in missing(exercise, shipped_exercises(), _current_results())]
     rests = say("exercises", "rests", titles=join_words(below)) if below else ""
     st.caption(say("exercises", "about", level=exercise.level, topic=exercise.topic) + rests)
-    for sentence in repairs(exercise.page, variant.view.notices):
-        st.info(say("exercises", "changed", why=escape_markdown(sentence)))
     st.header(f":material/help: {say('exercises', 'question')}", anchor=False)
     st.markdown(variant.fill(exercise.question))
     computes = exercise.shown or isinstance(exercise.answer, Click)
     with panels.explain_errors(), _take_turn() if computes else nullcontext():
-        _draw_state(variant.view, exercise.shown)
+        render(*find_items(variant.view, exercise.shown))
         if not is_over:
             _draw_form(variant)
     _draw_feedback(attempt)
@@ -215,15 +203,10 @@ def _describe(attempt: Attempt) -> str:
     return say("exercises", "tries", n=attempt.tries) if attempt.tries else say("exercises", "first")
 
 
-def _draw_state(view: LinkedView, keys: Collection[str]) -> None:
-    render(*find_items(view, keys))
-
-
 # --- the form of each kind of answer, and how it is read
 
 
 def _key(variant: Variant, part: str = "") -> str:
-    """Return the key of a widget: each variant has its own."""
     return f"answer_{variant.exercise.key}_{variant.number}_{part}".rstrip("_")
 
 
@@ -264,7 +247,7 @@ def _draw_form(variant: Variant) -> None:
 
 
 def _read_form(variant: Variant) -> Any:
-    """Read what the visitor has answered, as `Variant.read` takes it; raises `InputError` if that is nothing."""
+    """Return the answer for `Variant.read`; raises `InputError` if there is none."""
     held, answer = st.session_state, list[Any]()
     match variant.exercise.answer:
         case Choose(options=options, several=True):
@@ -286,7 +269,7 @@ def _read_form(variant: Variant) -> Any:
 
 
 def _settings_of(variant: Variant) -> list[str]:
-    """Return the parameters that an exercise may ask to be changed: the sidebar's and its page's own."""
+    """Return the parameters that an exercise may ask to be changed."""
     return [*SHARED, *FOCUS, *page_parameters(variant.exercise.page)]
 
 
@@ -299,7 +282,6 @@ def _use_settings(variant: Variant) -> None:
 
 
 def _draw_way_back() -> None:
-    """Draw the button that restores the settings which an exercise has replaced."""
     if "before" in _memory():
         label, icon = say("exercises", "back"), ":material/undo:"
         st.button(label, key="exercise_back_to_settings", icon=icon, type="tertiary", on_click=_restore_settings)
@@ -314,32 +296,26 @@ def _restore_settings() -> None:
 
 
 def _check_answer(variant: Variant) -> None:
-    """Check the answer if that was asked for just now."""
     attempt = _attempt(variant)
     if not attempt.is_asked or attempt.outcome != "open":
         return
-    _change(variant, is_asked=False, complaint="", feedback="")
     try:
         with _take_turn():
             answer = _read_form(variant)
             feedback = variant.check(variant.read(answer))
+        outcome, tries = "open" if feedback else "found", attempt.tries + 1
+        _change(variant, is_asked=False, answer=answer, tries=tries, outcome=outcome, feedback=feedback)
     except PlaygroundError as error:
         services().meters.count_refusal(error)
-        _change(variant, complaint=escape_markdown(error))
-        return
-    outcome = "open" if feedback else "found"
-    _change(variant, answer=answer, tries=attempt.tries + 1, outcome=outcome, feedback=feedback)
+        _change(variant, is_asked=False, feedback=escape_markdown(error))
 
 
 def _draw_feedback(attempt: Attempt) -> None:
-    """Say what became of the last answer, also to screen readers."""
     with st.container(key="exercise_feedback"):
-        said = attempt.complaint or attempt.feedback
+        said = attempt.feedback
         if attempt.outcome == "found":
             said = say("exercises", "right")
             st.success(said, icon=":material/check:")
-        elif attempt.complaint:
-            st.error(said)
         elif said and attempt.outcome == "open":
             st.warning(said, icon=":material/close:")
         announced = f"{said} {_describe(attempt)}".replace("*", "").replace("`", "").strip()
@@ -347,7 +323,6 @@ def _draw_feedback(attempt: Attempt) -> None:
 
 
 def _draw_help(variant: Variant, attempt: Attempt) -> None:
-    """Draw the hints that were asked for, and the ways to the next one and to the answer."""
     shown, hints = attempt.hints, variant.exercise.hints
     change: dict[str, Any] = {"on_click": _change, "args": (variant,)}
     with st.container(key="exercise_hints"):
@@ -357,12 +332,11 @@ def _draw_help(variant: Variant, attempt: Attempt) -> None:
         if shown < len(hints):
             label, icon = say("exercises", "do-hint", number=shown + 1), ":material/lightbulb:"
             st.button(label, key="exercise_hint", icon=icon, kwargs={"hints": shown + 1}, **change)
-        label, given_up = say("exercises", "give-up"), {"outcome": "given up", "complaint": ""}
+        label, given_up = say("exercises", "give-up"), {"outcome": "given up"}
         st.button(label, key="exercise_give_up", icon=":material/visibility:", kwargs=given_up, **change)
 
 
 def _draw_truth(variant: Variant, attempt: Attempt) -> None:
-    """Draw the answer beside the truth, what was hidden, why it is so, and where to look at it."""
     exercise, shown = variant.exercise, variant.view
     st.header(f":material/play_arrow: {say('exercises', 'result')}", anchor=False)
     given: Any = None if attempt.answer is None else variant.read(attempt.answer)
@@ -374,7 +348,7 @@ def _draw_truth(variant: Variant, attempt: Attempt) -> None:
             shown = solved
             _draw_changes(variant, solved)
     with st.container(key="exercise_hidden"):
-        _draw_state(shown, exercise.hidden)
+        render(*find_items(shown, exercise.hidden))
     with st.container(key="exercise_explanation"):
         st.markdown(say("exercises", "why", why=variant.explanation))
         st.caption(say("exercises", "source", source=variant.fill(exercise.source)))
@@ -395,7 +369,7 @@ def _draw_changes(variant: Variant, given: LinkedView) -> None:
 
 def _draw_ways_on(variant: Variant) -> None:
     exercise, exercises = variant.exercise, shipped_exercises()
-    following = next_exercise(exercises, current_results(), after=exercise.key)
+    following = next_exercise(exercises, _current_results(), after=exercise.key)
     with st.container(key="exercise_ways", horizontal=True):
         if len(exercise.cases) > 1:
             label, place = say("exercises", "variant"), (exercise.key, (variant.number + 1) % len(exercise.cases))

@@ -27,10 +27,7 @@ from playground.web.shared.renderer import render
 from playground.words import say
 
 _TOP = "lessons_top"
-"""Key of what stands first on the page, to which it scrolls."""
-
-_IN_A_ROW = 4
-"""Cards."""
+"""Key of what the page scrolls to."""
 
 
 def draw_lessons() -> None:
@@ -48,10 +45,9 @@ def draw_lessons() -> None:
 
 
 def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = False) -> None:
-    """Draw a card for each lesson in a container of this key; with a button to its link on request."""
+    """Draw a card for each lesson, four in a row; with a button to its link on request."""
     with st.container(key=key):
-        rows = [st.columns(_IN_A_ROW, gap="small") for _ in range(-(-len(lessons) // _IN_A_ROW))]
-        columns = [column for row in rows for column in row]
+        columns = [column for _ in range(0, len(lessons), 4) for column in st.columns(4, gap="small")]
         for column, (name, lesson) in zip(columns, lessons.items(), strict=False):
             with column, st.container(key=f"card_{name}", border=True, gap="xsmall", height="stretch"):
                 st.markdown(f"## {lesson.title}")
@@ -71,7 +67,6 @@ def _draw_begin_button(name: str, key: str = "") -> None:
 
 
 def _measure(lesson: Lesson) -> str:
-    """Return how long a lesson is."""
     counts = {"exercise": sum(step.exercise is not None for step in lesson.steps), "minute": lesson.minutes}
     return " · ".join(
         [count_noun(len(lesson.steps), "step"), *(count_noun(n, name) for name, n in counts.items() if n)]
@@ -114,7 +109,7 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
 
 
 def _open(name: str) -> None:
-    """Show a lesson, by its key or code; an empty name leaves it and shows all."""
+    """Show a lesson, or leave it and show all."""
     if not name:
         navigation.leave_lesson()
     st.session_state["lesson"] = name

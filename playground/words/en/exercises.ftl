@@ -23,7 +23,6 @@ given-up = You have given up.
 
 about = Level { $level } · { $topic }
 rests = { " " }· Rests on { $titles }
-changed = The exercise's settings had to change: { $why }
 computing = This is computed for you, which may take a moment.
 question = Question
 
