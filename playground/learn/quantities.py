@@ -24,7 +24,7 @@ from playground.analysis.gradients import BY_NAME, common_config, variant_config
 from playground.analysis.sentences import SentenceDepths, read_depths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
-from playground.errors import InputError
+from playground.errors import InputError, list_nearest
 from playground.language.family import shares_of
 from playground.link import english
 from playground.link.lab import Lab, once, run_sentence
@@ -37,7 +37,7 @@ from playground.model.positions import wavelengths
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import LayerRun
 from playground.runs.forward_pass import intervention_trace, read_rows, run_rows
-from playground.text.wording import join_words, quote_word
+from playground.text.wording import quote_word
 from playground.training.network import evaluate
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
@@ -97,7 +97,7 @@ class Numbers:
 
 def _find(values: Mapping[Any, Found], name: Place, what: str) -> Found:
     if name not in values:
-        raise InputError(f"There is no {what} {quote_word(str(name))}: those are {join_words(list(map(str, values)))}.")
+        raise InputError(f"There is no {what} {quote_word(str(name))}: {list_nearest(name, map(str, values))}.")
     return values[name]
 
 

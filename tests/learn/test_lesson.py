@@ -113,7 +113,7 @@ def test_what_the_lessons_conclude_is_so() -> None:
     assert compute("learnt[who_did_what] < 0.6 and learnt[recall] < 0.6 and learnt[agreement] > 0.95", now=one_layer)
 
 
-@pytest.mark.parametrize("server", ["", "/", f"{SERVER}/", f"{SERVER}/base/"])
+@pytest.mark.parametrize("server", ["", f"{SERVER}/base/"])
 def test_a_link_may_be_pasted_whole(server: str) -> None:
     step = LessonStep(link=f"{server}positions?text=a+b&lesson=x&tour=3")
     assert check_lesson(Lesson(title="x", steps=[step]), shipped_exercises()) == []
@@ -128,14 +128,11 @@ def test_a_link_may_be_pasted_whole(server: str) -> None:
         ("Look.", "Look ![x](https://tracker.example/x.png).", "no pictures"),
         ("exercise: sqrt-d-head", "exercise: sqrt-d-head\n    page: norms", "a link, a page or an exercise"),
         ("link: attention?text=dogs bark&layer=2", "page: nowhere", "there is no page “nowhere”"),
-        ("variant: 2", "variant: -1", "`steps.2.variant`"),
-        ("focus[key] == 1", "focus[key] = 1", "no formula"),
         ("focus[key] == 1", "trained > 0.5", "train nothing"),
         ("focus[key] == 1", "focus[key] == 1\n    guess: [{text: x, when: 1 == 1}]", "not both"),
         ("| .2f", "| .2q", "steps.1.conclusion"),
         ("pattern[2,1,0,1]", "patern[2]", "`pattern` is one"),
         ("It is {=", "{= 1}" * 8 + "{=", "at most 8 numbers"),
-        ("steps:", "steps: 3\nsteps_:", "steps"),
     ],
 )
 def test_a_broken_file_is_one_sentence(old: str, new: str, says: str) -> None:
@@ -167,15 +164,9 @@ def test_a_code_that_unpacks_to_very_much_is_not_unpacked() -> None:
 
 
 def test_a_lesson_that_is_no_link_is_told() -> None:
-    other = MINE.model_copy(update={"steps": [LessonStep(words=_noise(n)) for n in range(6)]})
-    with pytest.raises(InputError, match="at most 6,000"):
-        encode_lesson(other)
-    assert "at most 6,000" in check_lesson(other, shipped_exercises())[0]
-
-
-def _noise(seed: int) -> str:
-    """3,000 letters that cannot be compressed much."""
-    return "".join(sha512(f"{seed} {n}".encode()).hexdigest() for n in range(24))[:3000]
+    noise = "".join(sha512(str(n).encode()).hexdigest() for n in range(140))
+    steps = [LessonStep(words=noise[n : n + 3000]) for n in range(0, 15_000, 3000)]
+    assert "at most 6,000" in check_lesson(MINE.model_copy(update={"steps": steps}), shipped_exercises())[0]
 
 
 @pytest.mark.parametrize(
@@ -184,7 +175,6 @@ def _noise(seed: int) -> str:
         (LessonStep(exercise="nothing-at-all"), "Step 1: This step asks for the exercise “nothing-at-all”"),
         (LessonStep(link="nonsense"), "Step 1: “nonsense” is no link"),
         (LessonStep(link="nonsense?v=2"), "opens no page"),
-        (LessonStep(link="v=2"), "opens no page"),
         (LessonStep(link="attention?n_heads=5&weights=random&d_model=64"), "n_heads"),
         (LessonStep(link="attention?weights=mine"), "no link can carry"),
         (LessonStep(), "Step 1: It has no words"),
