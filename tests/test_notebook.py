@@ -9,10 +9,9 @@ from IPython.display import Markdown
 
 from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
-from playground.errors import InputError
 from playground.views.all_views import VIEWS
 from playground.views.positions import table_rows
-from playground.views.similarity.sentences import leave_words_out
+from playground.views.similarity import leave_words_out
 from tests.views.every_figure import FOLDS
 
 SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"
@@ -63,10 +62,6 @@ def test_what_followed_is_the_difference_to_the_run_without_the_links_changes() 
     plain = open_link(f"http://host/?{SMALL}").run
     np.testing.assert_array_equal(followed.run.arrays["final"], opened.run.arrays["final"])
     np.testing.assert_array_equal(followed.untouched.arrays["final"], plain.arrays["final"])
-    before, after = followed.similarities("first token")
-    first, second = plain.arrays["final"][0], open_link(f"?{SMALL}&sentence=2").run.arrays["final"][0]
-    assert before[0, 1] == pytest.approx(first @ second / np.linalg.norm(first) / np.linalg.norm(second), abs=1e-6)
-    assert after[0, 1] != pytest.approx(before[0, 1], abs=1e-4)
 
 
 def test_positions_are_those_of_the_model_without_changes() -> None:
@@ -86,13 +81,6 @@ def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_ha
     assert without.words == ("one", "two", "three", "two")
     alone = VIEWS["similarity"].scene(open_link("?weights=random&tokenizer=word&n_layers=1&text=Snow+fell."))
     assert len(alone.now.texts) == 10, "one sentence stands beside the example"
-
-
-def test_heads_are_measured_on_the_text_or_on_fixed_sentences_that_the_tokenizer_knows() -> None:
-    heads, _ = subject("attention", "tokenizer=char")
-    assert heads.measure_habits("this text").scores.keys() == heads.measure_habits("fixed sentences").scores.keys()
-    with pytest.raises(InputError):
-        subject("attention")[0].measure_habits("fixed sentences")
 
 
 @pytest.mark.parametrize(("model", "n_layers"), [("sidebar", 2), ("bert-base", 12)])

@@ -16,19 +16,16 @@ from playground.charts.draw import chart_label
 from playground.charts.figure import Figure
 from playground.charts.heads import Lines, thickest_line
 from playground.limits import MAX_ADDRESS
-from playground.text.wording import write_weight
 from playground.web.components import load_component
 
-FOCUS_KEY, CHANGES_KEY, TOKENS_KEY, LINKING_KEY = "focus_line", "change_chips", "token_chips", "linking_heads"
+FOCUS_KEY, CHANGES_KEY, TOKENS_KEY = "focus_line", "change_chips", "token_chips"
 
 _ANSWERED = "_copy_link_answered"
 """Session key of the number of the last click on the link that a run has answered."""
 
 _curves, _bars, _legend, _frame = map(load_component, ("curves", "labelled_bars", "legend", "cell_frame"))
 _head_lines, _picture_buttons, _copy_link = map(load_component, ("head_lines", "save_picture", "copy_link"))
-_focus_line, _change_chips, _token_chips, _linking_heads = map(
-    load_component, (FOCUS_KEY, CHANGES_KEY, TOKENS_KEY, LINKING_KEY)
-)
+_focus_line, _change_chips, _token_chips = map(load_component, (FOCUS_KEY, CHANGES_KEY, TOKENS_KEY))
 _flow = load_component("data_flow")
 
 
@@ -209,26 +206,6 @@ def draw_token_chips(
         "opens": on_click is not None,
     }
     _token_chips(key=name, data=data, on_clicked_change=on_click or (lambda: None))
-
-
-def draw_linking_heads(
-    title: str,
-    heads: Sequence[tuple[int, int, float]],
-    place: tuple[int, int],
-    n_heads: int,
-    *,
-    on_open: Callable[[], None],
-    on_all: Callable[[], None],
-) -> None:
-    """Draw heads, (layer, head, weight), as buttons; a press is in the session as `KEY.opened`."""
-    data = {
-        "title": title,
-        "heads": [(layer, head, weight, write_weight(weight)) for layer, head, weight in heads],
-        "place": list(place),
-        "all": f"All {n_heads} heads" if n_heads > len(heads) > 0 else "",
-        "colours": [palette.FOCUS, palette.ATTENTION],
-    }
-    _linking_heads(key=LINKING_KEY, data=data, on_opened_change=on_open, on_all_change=on_all)
 
 
 _PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}

@@ -84,7 +84,7 @@ def test_a_newcomer_takes_a_lesson_by_doing_what_it_says() -> None:
     app = press(app, "lesson_guess_0")
     assert "**Not so.** *street* gets 0.52" in prose(app)
     assert "**Right.**" in prose(press(press(press(app, "lesson_back"), "lesson_next"), "lesson_guess_1"))
-    app = press(press(app, "lesson_next"), "quick_off")
+    app = press(press(app, "lesson_next"), "quick_0")
     assert is_done(app)
     assert "moves by 6.6% of its length" in prose(app)
     assert shown_step(press(app, "lesson_next")) == 0
