@@ -15,12 +15,14 @@ from playground.charts import palette
 from playground.charts.chart import Axis, Heatmap, Item, Paragraph
 from playground.charts.colour_scales import from_zero
 from playground.charts.figure import Frame
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.formulas import check_formula
 from playground.learn.quantities import Numbers, find_place
 from playground.learn.reading import Key, Record
 from playground.link.opening import LinkedView
-from playground.link.params import PARAMS
+from playground.link.params import FOLDS, PARAMS, write
+from playground.pages import PAGES
 from playground.text.wording import join_words, quote_text
 from playground.words import say
 
@@ -29,10 +31,19 @@ Given: TypeAlias = tuple[str, ...] | float | tuple[int, ...] | LinkedView
 
 
 def check_text(text: str) -> str:
-    """Return the text; raises `ValueError` if it has HTML."""
+    """Return the text; raises `ValueError` if it has HTML or pictures."""
     if re.search(r"<[A-Za-z/!?]", text):
         raise ValueError("texts are Markdown without HTML: write `<` with a space behind it")
+    if "![" in text:
+        raise ValueError("texts have no pictures: these would be fetched from elsewhere")
     return text
+
+
+def check_page(path: str) -> str:
+    """Return a page's path; raises `ValueError` if there is none."""
+    if path not in PAGES:
+        raise ValueError(f"there is no page {quote_text(path)}: those are {', '.join(PAGES)}")
+    return path
 
 
 def _check_parameter(key: str) -> str:
@@ -42,7 +53,7 @@ def _check_parameter(key: str) -> str:
 
 
 Text = Annotated[str, Field(min_length=1, max_length=2_000), AfterValidator(check_text)]
-"""Markdown without HTML; a case fills in `{name}`."""
+"""Markdown without HTML and pictures; a case fills in `{name}`."""
 FormulaText = Annotated[str, AfterValidator(check_formula)]
 Parameter = Annotated[str, AfterValidator(_check_parameter)]
 
@@ -219,6 +230,17 @@ class Settings(_Kind):
     def is_right(self, given: LinkedView, variant: Any) -> bool:
         """Return whether the condition holds and all stayed that should."""
         return not self.find_changed(given, variant) and bool(variant.compute(self.until, given))
+
+    def compare(self, given: LinkedView | None, variant: Any) -> Item:
+        """List what was changed until the condition held."""
+        before = variant.view.values
+        now = before if given is None else given.values
+        changes = [
+            f"- `{key}`: {write(before[key])} → **{escape_markdown(write(now[key]))}**"
+            for key in now
+            if now[key] != before[key] and key not in FOLDS.values()
+        ]
+        return Paragraph("\n".join([say("exercises", "holds"), "", *changes]) if changes else "")
 
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Settings, Field(discriminator="kind")]

@@ -12,14 +12,14 @@ from playground.charts.chart import Chart, Columns, Group, Item, Panel, Paragrap
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.learn import formulas
-from playground.learn.answers import Answer, FormulaText, Given, Number, Parameter, Settings, Text
+from playground.learn.answers import Answer, FormulaText, Given, Number, Parameter, Settings, Text, check_page
 from playground.learn.formulas import PLACE, check_formula, fill_numbers, list_computed
 from playground.learn.reading import Key, Record, read_record
 from playground.link.lab import Source
 from playground.link.opening import LinkedView, open_texts
 from playground.link.params import write_all
 from playground.link.query import needed_panels
-from playground.pages import PAGES, page_at
+from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
 from playground.views.all_views import VIEWS
 from playground.words import say
@@ -44,7 +44,6 @@ class Mistake(Record):
     """A wrong answer to expect, and what it shows."""
 
     name: Text
-    """The misconception."""
     when: FormulaText
     """A condition on the answer, see the kinds of answers."""
     feedback: Text
@@ -57,7 +56,6 @@ class Exercise(Record):
     """A question about a state."""
 
     key: Key
-    """The file's name."""
     title: Text
     topic: Text
     level: Literal[1, 2, 3]
@@ -65,10 +63,9 @@ class Exercise(Record):
     """Exercises to know before."""
     source: Text
     """A tutorial's part, or a paper's section."""
-    page: str
+    page: Annotated[str, AfterValidator(check_page)]
     """Whose charts show it, by its path."""
     state: dict[Parameter, Value] = Field(default_factory=dict)
-    """Parameters of the link."""
     other: dict[Parameter, Value] | None = None
     """What differs in a second state, `other.` in formulas."""
     cases: list[dict[str, str | int | float]] = Field(default=[{}], min_length=1, max_length=40)
@@ -87,8 +84,6 @@ class Exercise(Record):
 
     @model_validator(mode="after")
     def _check(self) -> "Exercise":
-        if self.page not in PAGES:
-            raise ValueError(f"there is no page {quote_text(self.page)}: those are {', '.join(PAGES)}")
         names = set(self.cases[0])
         if any(set(case) != names for case in self.cases):
             raise ValueError("all cases have the same names")
@@ -140,10 +135,6 @@ def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: st
         return each.key == after, bool(missing(each, exercises, results)), each.key in results
 
     return min(left, key=rank, default=None)
-
-
-MAX_VARIANT = 999
-"""In a link."""
 
 
 @dataclass(frozen=True)

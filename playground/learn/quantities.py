@@ -130,7 +130,6 @@ def _focus_weights(view: LinkedView) -> Floats:
 
 
 def _lead(view: LinkedView, row: Floats) -> float:
-    """Return the linked key's weight over the largest other one."""
     return float(row[view.focus.key] / np.delete(row, view.focus.key).max())
 
 
@@ -241,7 +240,6 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 
 
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
-    """Return the first over the last layer's gradient."""
     lengths = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))["whole layer"]
     return float(lengths[0] / lengths[-1])
 
@@ -259,11 +257,6 @@ def _lowest_loss(view: LinkedView) -> float:
     return float(cross_entropy(smoothed.clamp_min(1e-300).log(), torch.zeros(1, dtype=torch.int64), share))
 
 
-def _trained_config(view: LinkedView) -> ModelConfig:
-    """Return the sidebar's architecture, without a vocabulary."""
-    return model_config(shape_to_train(view.values), 1)
-
-
 _MOST_PARAMETERS = 200_000
 
 
@@ -272,10 +265,17 @@ def _small_recipe(view: LinkedView) -> Recipe:
     return replace(recipe, n_train=min(recipe.n_train, 1024), n_validation=128, steps=min(recipe.steps, 400))
 
 
-def _trained_variant(view: LinkedView, encoder: Place) -> float:
-    """Return the accuracy of an encoder of Gradient flow."""
-    config, variant = _trained_config(view), _find(BY_NAME, encoder, "encoder")
-    return _train(variant_config(common_config(config, config.n_layers), variant), _small_recipe(view))
+def _trained(view: LinkedView, encoder: Place = "") -> float:
+    """Return the accuracy of the sidebar's shape after a training, or of an encoder of Gradient flow."""
+    config = model_config(shape_to_train(view.values), 1)
+    if encoder:
+        config = variant_config(common_config(config, config.n_layers), _find(BY_NAME, encoder, "encoder"))
+    return _train(config, _small_recipe(view))
+
+
+def _trained_parameters(view: LinkedView) -> float:
+    config = model_config(shape_to_train(view.values), 1)
+    return count_parameters(architecture(config, _recipe(view), make_data(_small_recipe(view)))).total
 
 
 @lru_cache(maxsize=64)
@@ -368,11 +368,9 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "rate": lambda view, step: learning_rate(step, _recipe(view)) / _recipe(view).lr,  # from step 1, of the peak
     "training": lambda view, name: _find(vars(_recipe(view)), name, "number of a training"),
     "loss.floor": _lowest_loss,
-    "trained": lambda view: _train(_trained_config(view), _small_recipe(view)),  # accuracy
-    "trained.encoder": _trained_variant,
-    "trained.parameters": lambda view: (
-        count_parameters(architecture(_trained_config(view), _recipe(view), make_data(_small_recipe(view)))).total
-    ),
+    "trained": _trained,
+    "trained.encoder": _trained,
+    "trained.parameters": _trained_parameters,
     # what lessons ask of the visitor's own state
     "setting": _setting,
     "learnt": _learnt,  # share right of a capability

@@ -1,11 +1,11 @@
 """Where the visitor is: the pages by name, and the lesson that leads through them, with its line above the heading."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
 
 import streamlit as st
@@ -16,7 +16,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn import formulas
-from playground.learn.lesson import Lesson, LessonStep, find_lesson, find_problem
+from playground.learn.lesson import Lesson, LessonStep, find_lesson
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
@@ -29,7 +29,6 @@ from playground.web.choices.shortcuts import keep_replaced
 from playground.web.components.without_picture import announce, hide, request_scroll
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
-from playground.web.session.services import services
 from playground.words import say
 
 NEXT = "_next_page"
@@ -109,15 +108,8 @@ class Place(NamedTuple):
         return self.lesson.steps[self.number - 1]
 
     @property
-    def problem(self) -> str:
-        """Why the step cannot be opened, if it can't."""
-        return find_problem(self.step, caches.shipped_exercises())
-
-    @property
     def page(self) -> str:
         """The path of the page that it opens, if any."""
-        if self.problem:
-            return ""
         return split_link(self.step.address)[0] if self.step.address else self.step.page
 
 
@@ -229,8 +221,7 @@ class SetupView(LinkedView):
         trained = own_models.find_network(self.lab.weights)
         examples = first_sequences(validation_data(trained.recipe).validation)
         changes = [change for change in self.changes.applied if change.names_no_token]
-        with services().turns.take():
-            return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
+        return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
@@ -274,32 +265,32 @@ def draw_lesson_line() -> None:
 
 def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
     step, number, n = place.step, place.number, len(place.lesson.steps)
-    next_step: dict[str, Any] = {"label": say("lessons", "next"), "on_click": _go_to, "args": (number + 1,)}
-    if number == n:
-        next_step = {"label": say("lessons", "all"), "on_click": _open_lessons}
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"**{place.lesson.title}** · {say('lessons', 'step', number=number, n=n)}", width="content")
-        way: dict[str, Any] = {"type": "tertiary", "on_click": _go_to, "args": (number - 1,), "disabled": number == 1}
-        st.button(say("lessons", "back"), key="lesson_back", icon=":material/arrow_back:", **way)
-        kind: Literal["primary", "secondary"] = "primary" if is_next_first else "secondary"
-        st.button(key="lesson_next", icon=":material/arrow_forward:", type=kind, **next_step)
+        _button("back", say("lessons", "back"), "arrow_back", partial(_go_to, number - 1), disabled=number == 1)
+        kind = "primary" if is_next_first else "secondary"
+        if number < n:
+            _button("next", say("lessons", "next"), "arrow_forward", partial(_go_to, number + 1), type=kind)
+        else:
+            _button("next", say("lessons", "all"), "arrow_forward", _open_lessons, type=kind)
         if place.page and not (is_here and (step.page or step.exercise)):
-            title = PAGES[place.page].title
-            label = say("lessons", "restore") if is_here else say("lessons", "open", page=title)
-            st.button(label, key="lesson_open", icon=":material/replay:", type="tertiary", on_click=_open_step)
-        leave: dict[str, Any] = {"type": "tertiary", "on_click": leave_lesson, "help": say("lessons", "end.help")}
-        st.button(say("lessons", "end"), key="lesson_end", icon=":material/close:", **leave)
+            label = say("lessons", "open", page=PAGES[place.page].title)
+            _button("open", say("lessons", "restore") if is_here else label, "replay", _open_step)
+        _button("end", say("lessons", "end"), "close", leave_lesson, help=say("lessons", "end.help"))
+
+
+def _button(name: str, label: str, icon: str, on_click: Callable[[], None], **options: Any) -> None:
+    looks = {"type": "tertiary", **options}
+    st.button(label, key=f"lesson_{name}", icon=f":material/{icon}:", on_click=on_click, **looks)
 
 
 def _draw_words(place: Place, result: str | None) -> None:
     said = result or place.step.words
     st.markdown(said)
-    if place.problem:
-        st.caption(escape_markdown(place.problem))
     if place.step.guess and result is None:
         with st.container(key="lesson_guesses", horizontal=True, gap="small"):
             for number, option in enumerate(place.step.guess):
                 st.button(option.text, key=f"lesson_guess_{number}", on_click=_guess, args=(number,))
     step = say("lessons", "step", number=place.number, n=len(place.lesson.steps))
-    words = f"{place.lesson.title} · {step}. {said} {place.problem}".replace("*", "").replace("`", "")
+    words = f"{place.lesson.title} · {step}. {said}".replace("*", "").replace("`", "")
     announce("lesson_announcement", words, container=LINE)

@@ -1,9 +1,10 @@
 """The page Exercises: a list, or an exercise; its truth stays on the server until it is found or given up."""
 
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
@@ -19,15 +20,13 @@ from playground.learn.exercise import (
     Results,
     Variant,
     find_items,
-    missing,
     next_exercise,
     sort_exercises,
 )
-from playground.link.opening import LinkedView
-from playground.link.params import FOCUS, FOLDS, SHARED, page_parameters, write
+from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.link.query import write_query
 from playground.pages import page_at
-from playground.text.wording import join_words, quote_text
+from playground.text.wording import quote_text
 from playground.web.choices import shortcuts
 from playground.web.choices.history import restore, take_moment
 from playground.web.choices.setup import current_setup, current_value, note_focus_text
@@ -45,6 +44,7 @@ from playground.words import say
 _EXERCISES = "_exercises"
 """Session key of a mapping: attempts by exercise and variant, the browser's `results`, the moment `before`."""
 
+Kind = Literal["primary", "secondary", "tertiary"]
 _STORED: TypeAdapter[Results] = TypeAdapter(dict[str, Literal["found", "given up"]], config={"strict": True})
 _ICONS = {"found": ":material/check:", "given up": ":material/visibility:"}
 
@@ -124,11 +124,16 @@ def _open(key: str, number: int = 0) -> None:
     request_scroll("exercise_top")
 
 
+def _button(name: str, icon: str, on_click: Callable[[], None], kind: Kind = "secondary", **values: Any) -> None:
+    label = say("exercises", f"do-{name}", **values)
+    st.button(label, key=f"exercise_{name}", icon=f":material/{icon}:", type=kind, on_click=on_click)
+
+
 def _draw_list(unknown: str) -> None:
     exercises, results = shipped_exercises(), _current_results()
     following = next_exercise(exercises, results)
     n_found = sum(results.get(key) == "found" for key in exercises)
-    panels.draw_heading(say("exercises", "go-on") if n_found else say("exercises", "begin"))
+    panels.draw_heading(say("exercises", "heading", n=n_found))
     told = [say("exercises", "found", n=str(n_found), all=str(len(exercises)))]
     if following is not None:
         told.append(say("exercises", "next", title=following.title))
@@ -137,9 +142,7 @@ def _draw_list(unknown: str) -> None:
         st.info(say("exercises", "unknown", key=escape_markdown(quote_text(unknown))))
     _draw_way_back()
     if following is not None:
-        label = say("exercises", "do-go-on") if n_found else say("exercises", "do-begin")
-        icon, place = ":material/play_arrow:", (following.key,)
-        st.button(label, key="exercise_begin", icon=icon, type="primary", on_click=_open, args=place)
+        _button("begin", "play_arrow", partial(_open, following.key), "primary", n=n_found)
     for level, of_level in groupby(sort_exercises(exercises), lambda each: each.level):
         st.header(say("exercises", "level", level=level), anchor=False)
         for topic, of_topic in groupby(of_level, lambda each: each.topic):
@@ -159,16 +162,9 @@ def pose_variant(key: str, number: int) -> Variant:
     return variant
 
 
-@contextmanager
-def _take_turn() -> Iterator[None]:
-    with st.spinner(say("exercises", "computing")), services().turns.take():
-        yield
-
-
 def _draw_exercise(exercise: Exercise, number: int) -> None:
     with st.container(key="exercise_top"):
-        label, icon = say("exercises", "all"), ":material/arrow_back:"
-        st.button(label, key="exercise_list", icon=icon, type="tertiary", on_click=_open, args=("",))
+        _button("list", "arrow_back", partial(_open, ""), "tertiary")
         panels.draw_heading(Variant(exercise, number).fill(exercise.title))
     with panels.explain_errors():
         variant = pose_variant(exercise.key, number)
@@ -176,13 +172,10 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
     attempt = _attempt(variant)
     is_over = attempt.outcome != "open"
     render([Paragraph(_describe(attempt), "answer")])
-    below = [f"*{each.title}*" for each in missing(exercise, shipped_exercises(), _current_results())]
-    rests = say("exercises", "rests", titles=join_words(below)) if below else ""
-    st.caption(say("exercises", "about", level=exercise.level, topic=exercise.topic) + rests)
+    st.caption(say("exercises", "about", level=exercise.level, topic=exercise.topic))
     st.header(f":material/help: {say('exercises', 'question')}", anchor=False)
     st.markdown(variant.fill(exercise.question))
-    computes = exercise.shown or isinstance(exercise.answer, Click)
-    with panels.explain_errors(), _take_turn() if computes else nullcontext():
+    with panels.explain_errors(), st.spinner(say("exercises", "computing")):
         render(*find_items(variant.view, exercise.shown))
         if not is_over:
             _draw_form(variant)
@@ -190,7 +183,7 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
     if not is_over:
         _draw_help(variant, attempt)
     else:
-        with panels.explain_errors(), _take_turn():
+        with panels.explain_errors(), st.spinner(say("exercises", "computing")):
             _draw_truth(variant, attempt)
     _draw_ways_on(variant)
 
@@ -211,19 +204,16 @@ def _key(variant: Variant, part: str = "") -> str:
 
 
 def _draw_form(variant: Variant) -> None:
-    answer, check = variant.exercise.answer, say("exercises", "check")
-    button: dict[str, Any] = {"key": "exercise_check", "type": "primary", "on_click": _change, "args": (variant,)}
-    button["kwargs"] = {"is_asked": True}
+    answer, check = variant.exercise.answer, partial(_change, variant, is_asked=True)
     if isinstance(answer, Settings):
         page = page_named(variant.exercise.page)
         with st.container(key="exercise_form", border=True):
             st.markdown(say("exercises", "settings", page=page.title))
             with st.container(horizontal=True, vertical_alignment="center"):
-                start, icon = say("exercises", "start"), ":material/tune:"
-                st.button(start, key="exercise_start", icon=icon, on_click=_use_settings, args=(variant,))
-                st.button(check, **button)
-                label, icon = say("exercises", "open", page=page.title), ":material/arrow_forward:"
-                st.page_link(page, label=label, icon=icon, width="content")
+                _button("start", "tune", partial(_use_settings, variant))
+                _button("check", "check", check, "primary")
+                label = say("exercises", "open", page=page.title)
+                st.page_link(page, label=label, icon=":material/arrow_forward:", width="content")
                 _draw_way_back()
         return
     with st.form("exercise_form"):
@@ -243,7 +233,7 @@ def _draw_form(variant: Variant) -> None:
             case Click():
                 for title, labels in zip(variant.truth.axes, variant.truth.labels, strict=True):
                     st.pills(title, range(len(labels)), format_func=labels.__getitem__, key=_key(variant, title))
-        st.form_submit_button(check, **button)
+        st.form_submit_button(say("exercises", "do-check"), key="exercise_check", type="primary", on_click=check)
 
 
 def _read_form(variant: Variant) -> Any:
@@ -283,8 +273,7 @@ def _use_settings(variant: Variant) -> None:
 
 def _draw_way_back() -> None:
     if "before" in _memory():
-        label, icon = say("exercises", "back"), ":material/undo:"
-        st.button(label, key="exercise_back_to_settings", icon=icon, type="tertiary", on_click=_restore_settings)
+        _button("back_to_settings", "undo", _restore_settings, "tertiary")
 
 
 def _restore_settings() -> None:
@@ -300,7 +289,7 @@ def _check_answer(variant: Variant) -> None:
     if not attempt.is_asked or attempt.outcome != "open":
         return
     try:
-        with _take_turn():
+        with st.spinner(say("exercises", "computing")):
             answer = _read_form(variant)
             feedback = variant.check(variant.read(answer))
         outcome, tries = "open" if feedback else "found", attempt.tries + 1
@@ -324,29 +313,24 @@ def _draw_feedback(attempt: Attempt) -> None:
 
 def _draw_help(variant: Variant, attempt: Attempt) -> None:
     shown, hints = attempt.hints, variant.exercise.hints
-    change: dict[str, Any] = {"on_click": _change, "args": (variant,)}
     with st.container(key="exercise_hints"):
         for number, hint in enumerate(hints[:shown], start=1):
             st.markdown(f":material/lightbulb: **{say('exercises', 'hint', number=number)}** {variant.fill(hint)}")
     with st.container(horizontal=True):
         if shown < len(hints):
-            label, icon = say("exercises", "do-hint", number=shown + 1), ":material/lightbulb:"
-            st.button(label, key="exercise_hint", icon=icon, kwargs={"hints": shown + 1}, **change)
-        label, given_up = say("exercises", "give-up"), {"outcome": "given up"}
-        st.button(label, key="exercise_give_up", icon=":material/visibility:", kwargs=given_up, **change)
+            _button("hint", "lightbulb", partial(_change, variant, hints=shown + 1), number=shown + 1)
+        _button("give_up", "visibility", partial(_change, variant, outcome="given up"))
 
 
 def _draw_truth(variant: Variant, attempt: Attempt) -> None:
     exercise, shown = variant.exercise, variant.view
     st.header(f":material/play_arrow: {say('exercises', 'result')}", anchor=False)
     given: Any = None if attempt.answer is None else variant.read(attempt.answer)
-    if not isinstance(exercise.answer, Settings):
-        render([exercise.answer.compare(given, variant)])
-    else:
-        solved = given if attempt.outcome == "found" else variant.read(exercise.solved)
-        if isinstance(solved, LinkedView) and variant.is_right(solved):  # of variant 0, it may not solve this one
-            shown = solved
-            _draw_changes(variant, solved)
+    if isinstance(exercise.answer, Settings):
+        given = given if attempt.outcome == "found" else variant.read(exercise.solved)
+        given = given if variant.is_right(given) else None  # what solves variant 0 may not solve this one
+        shown = given or shown
+    render([exercise.answer.compare(given, variant)])
     with st.container(key="exercise_hidden"):
         render(*find_items(shown, exercise.hidden))
     with st.container(key="exercise_explanation"):
@@ -357,23 +341,11 @@ def _draw_truth(variant: Variant, attempt: Attempt) -> None:
         st.link_button(say("exercises", "look", page=page.title), link, icon=":material/open_in_new:")
 
 
-def _draw_changes(variant: Variant, given: LinkedView) -> None:
-    start = variant.view.values
-    changes = [
-        f"- `{key}`: {write(start[key])} → **{escape_markdown(write(given.values[key]))}**"
-        for key in _settings_of(variant)
-        if given.values[key] != start[key] and key not in FOLDS.values()
-    ]
-    st.markdown("\n".join([say("exercises", "holds"), "", *changes]))
-
-
 def _draw_ways_on(variant: Variant) -> None:
     exercise, exercises = variant.exercise, shipped_exercises()
     following = next_exercise(exercises, _current_results(), after=exercise.key)
     with st.container(key="exercise_ways", horizontal=True):
         if len(exercise.cases) > 1:
-            label, place = say("exercises", "variant"), (exercise.key, (variant.number + 1) % len(exercise.cases))
-            st.button(label, key="exercise_variant", icon=":material/shuffle:", on_click=_open, args=place)
+            _button("variant", "shuffle", partial(_open, exercise.key, (variant.number + 1) % len(exercise.cases)))
         if following is not None and following.key != exercise.key and not lesson_name():  # whose line leads on
-            label, icon = say("exercises", "do-next", title=following.title), ":material/arrow_forward:"
-            st.button(label, key="exercise_next", icon=icon, on_click=_open, args=(following.key,))
+            _button("next", "arrow_forward", partial(_open, following.key), title=following.title)

@@ -1,14 +1,18 @@
 # The page Exercises.
 
-begin = Where do I begin?
-go-on = Where do I go on?
+heading = { $n ->
+        [0] Where do I begin?
+       *[other] Where do I go on?
+    }
 found = You have found **{ $n }** of { $all } answers.
 next = Next: **{ $title }**
 unknown = There is no exercise { $key }: these are all.
-do-begin = Begin
-do-go-on = Go on
+do-begin = { $n ->
+        [0] Begin
+       *[other] Go on
+    }
 level = Level { $level }
-all = All exercises
+do-list = All exercises
 
 first = What do you expect? Answer first; then the app computes it.
 tries = Not yet, after { $n ->
@@ -22,7 +26,6 @@ is-found = You have found it, in **{ $n ->
 given-up = You have given up.
 
 about = Level { $level } · { $topic }
-rests = { " " }· Rests on { $titles }
 computing = This is computed for you, which may take a moment.
 question = Question
 
@@ -33,11 +36,11 @@ number-in = Your answer, in { $unit }
 example = 0.25, 1/4 or 25 %
 none = Choose an answer, then press Check.
 no-number = { $text } is no number: 0.25, 1/4 and 25 % would be one.
-check = Check
+do-check = Check
 settings = Start with the exercise's settings. Change them in the sidebar or on the page { $page }, come back, and press Check. On a phone the button » at the top left opens the sidebar.
-start = Start with these settings
+do-start = Start with these settings
 open = Open { $page }
-back = Back to my settings
+do-back_to_settings = Back to my settings
 weights = Choose the weights minilm or random in the sidebar: this exercise supports no others.
 
 right = Right.
@@ -45,7 +48,7 @@ wrong = That is not what comes out.
 keep = Leave { $keys } as it was.
 hint = Hint { $number }.
 do-hint = Show hint { $number }
-give-up = Give up and show
+do-give_up = Give up and show
 
 result = What comes out
 chosen = { " " }:violet-badge[your answer]
@@ -58,5 +61,5 @@ why = **Why.** { $why }
 source = Source: { $source }
 look = Look at it on the page { $page }
 
-variant = Another variant
+do-variant = Another variant
 do-next = Next: { $title }
