@@ -25,7 +25,7 @@ from playground.views.all_views import VIEWS
 from playground.words import say
 
 Results = Mapping[str, Literal["found", "given up"]]
-"""By the exercise's key; others are open."""
+"""By key; others are open."""
 
 
 def _check_computed(text: str) -> str:
@@ -62,12 +62,10 @@ class Exercise(Record):
     rests_on: list[Key] = Field(default_factory=list)
     """Exercises to know before."""
     source: Text
-    """A tutorial's part, or a paper's section."""
     page: Annotated[str, AfterValidator(check_page)]
-    """Whose charts show it, by its path."""
     state: dict[Parameter, Value] = Field(default_factory=dict)
     other: dict[Parameter, Value] | None = None
-    """What differs in a second state, `other.` in formulas."""
+    """What differs in a second state."""
     cases: list[dict[str, str | int | float]] = Field(default=[{}], min_length=1, max_length=40)
     """What a variant puts in the place of `{name}`."""
     shown: list[str] = Field(default_factory=list)
@@ -111,7 +109,7 @@ def shipped_exercises() -> Mapping[str, Exercise]:
 
 
 def read_folders(folders: Iterable[Path]) -> Mapping[str, Exercise]:
-    """Return the exercises of some folders by key; raises as `read_exercise`."""
+    """Return the exercises of folders by key."""
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
     exercises = [read_exercise(file.read_text(encoding="utf-8"), file.name) for file in files]
     return {exercise.key: exercise for exercise in exercises}
@@ -123,7 +121,7 @@ def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
 
 
 def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Results) -> list[Exercise]:
-    """Return the exercises before this one that were neither found nor given up."""
+    """Return the exercises that it rests on and that are open."""
     return [exercises[key] for key in exercise.rests_on if key in exercises and key not in results]
 
 
@@ -164,12 +162,12 @@ class Variant:
 
     @cached_property
     def view(self) -> LinkedView:
-        """The state that the question is about."""
+        """The question's state."""
         return self.open({})
 
     @cached_property
     def other(self) -> LinkedView | None:
-        """The second state, if the exercise has one."""
+        """The second state, if there is one."""
         return None if self.exercise.other is None else self.open(self.exercise.other)
 
     def open(self, changed: Mapping[str, Any]) -> LinkedView:
@@ -202,7 +200,7 @@ class Variant:
         return next((each for each in self.exercise.mistakes if self.compute(each.when, given)), None)
 
     def check(self, given: Given) -> str:
-        """Return what to think about next, in markdown; empty if the answer is right."""
+        """Return what to think about next, in markdown, if the answer is wrong."""
         if self.is_right(given):
             return ""
         answer = self.exercise.answer
@@ -224,10 +222,7 @@ class Variant:
 
 
 def find_items(view: LinkedView, keys: Collection[str]) -> tuple[list[Item], Scene[Any]]:
-    """Return the items of a state's page with these keys, and their scene; `answer` is its first sentence.
-
-    They take no clicks, which would move the visitor's own focus.
-    """
+    """Return the items of a state's page with these keys, without clicks, and the scene; `answer` is a sentence."""
     page = VIEWS.get(view.page)
     if not keys or page is None:
         return [], Scene(None)
@@ -260,13 +255,13 @@ def _without_clicks(item: Item) -> Item:
 
 
 def repairs(page: str, notices: Iterable[str]) -> list[str]:
-    """Return the notices on what a state could not have as asked."""
+    """Return the notices on what was not as asked."""
     about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
     return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
 
 
 def check_exercise(exercise: Exercise, known: Collection[str]) -> list[str]:
-    """Compute every case; return a sentence on each thing that does not hold."""
+    """Return a sentence on each thing that does not hold in a case."""
     unknown = [quote_text(key) for key in exercise.rests_on if key not in known]
     found = [f"It rests on {join_words(unknown)}, which is no exercise."] if unknown else []
     for number, case in enumerate(exercise.cases):

@@ -116,7 +116,7 @@ def _parse(text: str) -> ast.expr:
 
 
 def _names(node: ast.AST) -> list[str]:
-    """Return the names that a formula computes with; words in brackets are places."""
+    """Return the names in a formula but for places."""
     if isinstance(node, ast.Name | ast.Attribute):
         return [ast.unparse(node)]
     parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)

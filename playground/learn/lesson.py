@@ -34,10 +34,10 @@ _MARK = "~"
 
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SLOW = re.compile(r"\b(trained|gradient)\b")
-"""Quantities that take too long for every run of a page."""
+"""Quantities that are too slow for every run."""
 
 _MOST_NUMBERS = 8
-"""Formulas of a conclusion."""
+"""In a conclusion."""
 
 
 def _check_quick(formula: str) -> str:
@@ -67,7 +67,6 @@ Words = Annotated[str, Field(max_length=3_000), AfterValidator(check_text)]
 """As `Text`, or empty."""
 
 Container = Annotated[str, Field(pattern=r"^[a-z0-9_]*$", max_length=40)]
-"""A container's key."""
 
 
 class LessonStep(Record):
@@ -77,7 +76,7 @@ class LessonStep(Record):
     link: Annotated[str, Field(max_length=MAX_LESSON), AfterValidator(_check_link)] = ""
     """What is opened, with the server or without."""
     page: Annotated[str, AfterValidator(lambda page: check_page(page) if page else "")] = ""
-    """A page, by its path, that is opened with the visitor's settings."""
+    """What is opened with the visitor's settings."""
     exercise: Key | None = None
     variant: int = Field(default=0, ge=0, le=999)
     done: Annotated[str, AfterValidator(_check_quick)] = ""
@@ -103,7 +102,7 @@ class LessonStep(Record):
 
     @property
     def address(self) -> str:
-        """The link of the state that the step opens, if it opens one."""
+        """The link that the step opens, if any."""
         if self.exercise is None:
             return self.link
         variant = f"&exercises_variant={self.variant}" if self.variant else ""
@@ -172,7 +171,7 @@ FOLDER = Path(__file__).parent / "lessons"
 
 @cache
 def shipped_lessons() -> Mapping[str, Lesson]:
-    """Return the lessons by their files' names, the shortest first."""
+    """Return the lessons by name, the shortest first."""
     lessons = {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in FOLDER.glob("*.yaml")}
     return dict(sorted(lessons.items(), key=lambda item: (item[1].minutes, item[0])))
 
@@ -191,7 +190,7 @@ def find_lesson(name: str) -> Lesson:
 
 
 def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise]) -> list[str]:
-    """Return a sentence on each thing that does not hold; the lesson may ask these exercises."""
+    """Return a sentence on each thing that does not hold."""
     found = [] if lesson.steps else ["It has no steps."]
     try:
         encode_lesson(lesson)

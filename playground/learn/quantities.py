@@ -69,10 +69,9 @@ class Numbers:
 
     values: Array | Floats
     axes: Mapping[str, Sequence[str]]
-    """The names along each axis, by its title."""
 
     def at(self, *places: Place) -> "float | Numbers":
-        """Return the number, or the numbers along further axes, at places along the first ones."""
+        """Return what stands at places along the first axes."""
         if len(places) > len(self.axes):
             raise InputError(f"There are at most {len(self.axes)} places here: {', '.join(self.axes)}.")
         found = zip(self.axes.items(), places, strict=False)
@@ -81,7 +80,7 @@ class Numbers:
 
     @property
     def labels(self) -> list[list[str]]:
-        """The names along each axis, of tokens with their numbers."""
+        """The axes' names, of tokens with their numbers."""
         axes = self.axes.items()
         return [list(names) if title in ("layer", "head") else token_names(names) for title, names in axes]
 
@@ -138,19 +137,16 @@ def _layer(view: LinkedView) -> LayerRun:
 
 
 def _products_deviation(view: LinkedView) -> float:
-    """Return the standard deviation of the head's q · k."""
     q, k = (_layer(view)[f"attn.{name}"][view.focus.head][~view.run.padding].astype(np.float64) for name in "qk")
     return float((q @ k.T).std())
 
 
 def _scores_deviation(view: LinkedView) -> float:
-    """Return the standard deviation of the head's scores."""
     scores, real = _layer(view)["attn.scores"][view.focus.head], ~view.run.padding
     return float(scores[real][:, real].astype(np.float64).std())
 
 
 def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
-    """Return the parameters of a decoder block, or of a part of it."""
     prefix, parts = "decoder.layers.0.", dict[str, int]()
     for term in count_encoder_decoder(view.config, 1):
         if term.name.startswith(prefix):
@@ -180,7 +176,7 @@ def _effect(view: LinkedView, layer: int, head: int) -> float:
 
 
 _ROUNDING = 1e-5
-"""A smaller share is rounding, in float32."""
+"""A share, in float32."""
 
 
 def _seeds(lab: Lab) -> dict[str, Any]:
@@ -227,7 +223,7 @@ _CROSS_POINTS = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "c
 
 
 def _cross_moves(view: LinkedView, part: Place) -> float:
-    """Return how far a part of a decoder block moves if the source is reversed, as a share."""
+    """Return how far a part moves if the source is reversed, as a share."""
     point = f"decoder.layers.0.{_find(_CROSS_POINTS, part, 'part of a decoder block')}"
     n_targets = 4
     model = EncoderDecoder(view.config, n_targets, view.seed).requires_grad_(False).eval()
@@ -250,7 +246,6 @@ def _recipe(view: LinkedView) -> Recipe:
 
 
 def _lowest_loss(view: LinkedView) -> float:
-    """Return the lowest loss with the label smoothing, in nats."""
     n, share = _recipe(view).n_symbols, _recipe(view).label_smoothing
     smoothed = torch.full((1, n), share / n, dtype=torch.float64)
     smoothed[0, 0] += 1 - share
@@ -266,7 +261,7 @@ def _small_recipe(view: LinkedView) -> Recipe:
 
 
 def _trained(view: LinkedView, encoder: Place = "") -> float:
-    """Return the accuracy of the sidebar's shape after a training, or of an encoder of Gradient flow."""
+    """Return the accuracy of the sidebar's shape, or of an encoder of Gradient flow."""
     config = model_config(shape_to_train(view.values), 1)
     if encoder:
         config = variant_config(common_config(config, config.n_layers), _find(BY_NAME, encoder, "encoder"))
@@ -376,4 +371,4 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "learnt": _learnt,  # share right of a capability
     "network": _network,
 }
-"""A number, word or `Numbers` of a state and of the places in brackets, by name."""
+"""By name: of a state and the places in brackets, a number, word or `Numbers`."""

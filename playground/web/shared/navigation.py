@@ -1,4 +1,4 @@
-"""Where the visitor is: the pages by name, and the lesson that leads through them, with its line above the heading."""
+"""Where the visitor is: the pages by name, and the lesson with its line above the heading."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,13 +38,12 @@ _FOLDER = Path(__file__).resolve().parents[3] / "pages"
 
 
 def page_named(name: str) -> StreamlitPage:
-    """Return a copy of the page of a path, as `st.navigation` notes on a page whether it runs; raises KeyError."""
+    """Return a copy of a path's page, as `st.navigation` notes on it whether it runs; raises KeyError."""
     return copy(_find_page(name, get_script_run_ctx(suppress_warning=True) is not None))
 
 
 @cache
 def _find_page(name: str, _is_app_running: bool) -> StreamlitPage:
-    """The page, which Streamlit looks for once; outside of a run it makes one without a file."""
     path = {"default": True} if name == "overview" else {"url_path": name}
     file, purpose = _FOLDER / f"{name.replace('-', '_')}.py", say("frame", f"purpose-{name}")
     return st.Page(file, title=PAGES[name].title, help=purpose, **path)
@@ -56,7 +55,7 @@ def current_page() -> Page:
 
 
 def request_page(name: object) -> None:
-    """Have the next run go to a page, by its path; for callbacks. What a browser sends may be anything."""
+    """Have the next run go to a page, by its path; for callbacks."""
     if isinstance(name, str) and name in PAGES:
         st.session_state[NEXT] = name
 
@@ -69,7 +68,7 @@ def open_requested_page() -> None:
 
 
 def pages_by_group() -> dict[str, list[StreamlitPage]]:
-    """Return the pages of each fold of the menu; those of the first row under the empty name."""
+    """Return the pages by fold of the menu; the first row's under the empty name."""
     groups: dict[str, list[StreamlitPage]] = {}
     for name, page in PAGES.items():
         groups.setdefault(page.group, []).append(page_named(name))
@@ -85,7 +84,7 @@ def place_in_menu(path: str) -> int:
 
 
 def current_server() -> str:
-    """Return the app's address, such as `https://host`, as the browser knows it."""
+    """Return the app's address as the browser knows it, such as `https://host`."""
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path.rpartition("/")[0], "", ""))
 
@@ -104,7 +103,7 @@ class Place(NamedTuple):
 
     @property
     def step(self) -> LessonStep:
-        """The step."""
+        """What is shown."""
         return self.lesson.steps[self.number - 1]
 
     @property
@@ -114,7 +113,7 @@ class Place(NamedTuple):
 
 
 def lesson_name() -> str:
-    """Return the key or code of the lesson that the visitor is in; older links have a step alone."""
+    """Return the lesson's key or code; older links have a step alone."""
     return str(st.session_state.get("lesson", "")) or "pronoun" if int(st.session_state.get("tour", 0)) else ""
 
 
@@ -144,7 +143,7 @@ def leave_lesson() -> None:
 
 
 def is_line_outdated() -> bool:
-    """Return whether the lesson's line was drawn with another result than there is now."""
+    """Return whether the line was drawn with another result."""
     return find_result() != _memory().get("drawn")
 
 
@@ -225,7 +224,7 @@ class SetupView(LinkedView):
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
-    """Return the states of formulas: the present one, and the one that the step began with."""
+    """Return the present state and the one that the step began with."""
     setup = current_setup()
     if not setup.text.sentences:
         raise InputError(say("lessons", "no-text"))

@@ -45,7 +45,7 @@ def draw_lessons() -> None:
 
 
 def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = False) -> None:
-    """Draw a card for each lesson, four in a row; with a button to its link on request."""
+    """Draw a card for each lesson, four in a row."""
     with st.container(key=key):
         columns = [column for _ in range(0, len(lessons), 4) for column in st.columns(4, gap="small")]
         for column, (name, lesson) in zip(columns, lessons.items(), strict=False):
