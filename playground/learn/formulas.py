@@ -69,7 +69,7 @@ def compute(
 
     Args:
         text: the formula.
-        views: the state `now`, and others by the word before a quantity, as in `other.tokens`.
+        views: the state `now`, and others by the word before a quantity, such as `other`.
         variables: other names, such as `answer`.
         is_near: the function `near(a, b)`.
 

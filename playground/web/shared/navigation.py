@@ -22,10 +22,16 @@ from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
 from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
-from playground.web.choices.history import Moment, restore, take_moment
 from playground.web.choices.open_page import follow_link
-from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value
-from playground.web.choices.shortcuts import keep_replaced
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    Moment,
+    current_setup,
+    current_value,
+    keep_replaced,
+    restore,
+    take_moment,
+)
 from playground.web.components.without_picture import announce, hide, request_scroll
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data

@@ -28,8 +28,14 @@ from playground.link.query import write_query
 from playground.pages import page_at
 from playground.text.wording import quote_text
 from playground.web.choices import shortcuts
-from playground.web.choices.history import restore, take_moment
-from playground.web.choices.setup import current_setup, current_value, note_focus_text
+from playground.web.choices.setup import (
+    current_setup,
+    current_value,
+    keep_replaced,
+    note_focus_text,
+    restore,
+    take_moment,
+)
 from playground.web.components.without_picture import announce, keep_in_browser, request_scroll
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
@@ -265,7 +271,7 @@ def _settings_of(variant: Variant) -> list[str]:
 
 def _use_settings(variant: Variant) -> None:
     st.session_state[panels.ASKED] = (variant.exercise.page, variant.fill(variant.exercise.question))
-    shortcuts.keep_replaced()
+    keep_replaced()
     _memory().setdefault("before", take_moment())
     shortcuts.choose_values({key: variant.view.values[key] for key in _settings_of(variant)})
     note_focus_text(by_page=not variant.view.names_tokens)
