@@ -72,7 +72,7 @@ class Sweep:
         steps = run_variants(
             encoder, batch, sentence, variants, seed=seed, causal=causal, sources=self.sources, untouched=untouched
         )
-        scored = [(step.numbers, self.score(step.final)) for step in steps]
+        scored = [(numbers, self.score(final)) for numbers, final in steps]
         order = np.argsort([number for numbers, _ in scored for number in numbers])
         measured: Array = np.concatenate([scores for _, scores in scored])[order]
         return measured

@@ -3,8 +3,7 @@
 from typing import Any
 
 from playground.config import ModelConfig
-from playground.export.code import export_encoder
-from playground.export.shown import Place, show_encoder
+from playground.export.code import Place, export_encoder
 
 __all__ = ["Place", "as_notebook", "as_python"]
 
@@ -12,17 +11,12 @@ __all__ = ["Place", "as_notebook", "as_python"]
 def as_python(config: ModelConfig, **options: Any) -> str:
     """Return a Python file with this encoder and sentence alone, which ends in an assertion of a page's numbers.
 
-    It needs torch; numpy too if words are raw vectors, and tokenizers and safetensors for the trained weights. Each
-    parameter and class has its name in `playground.model`. It is formatted as ruff formats.
-
-    Options and errors as of `show_encoder`.
+    It needs torch; numpy too for raw vectors, tokenizers and safetensors for the trained weights. Names are those of
+    `playground.model`, the format is ruff's. Options and errors as of `export_encoder`.
     """
-    return export_encoder(show_encoder(config, **options)).python()
+    return export_encoder(config, **options).python()
 
 
 def as_notebook(config: ModelConfig, **options: Any) -> str:
-    """Return the file as a notebook, the text of an `.ipynb` file (nbformat 4.5).
-
-    Each section is a cell with its explanation. Options and errors as of `show_encoder`.
-    """
-    return export_encoder(show_encoder(config, **options)).notebook()
+    """Return the file as a notebook, the text of an `.ipynb` file (nbformat 4.5); options as of `export_encoder`."""
+    return export_encoder(config, **options).notebook()

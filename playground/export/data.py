@@ -1,8 +1,4 @@
-"""A run's arrays as one `.npz` file.
-
-The file's `about` has link, configuration, seed, weights, sentence, tokens and versions as JSON; the arrays have their
-names in `Trace`. It is read without pickle: nothing in it is ever executed.
-"""
+"""A run's arrays as one `.npz` file, with their names in `Trace`; `about` is JSON. It is read without pickle."""
 
 import hashlib
 import io
@@ -29,18 +25,14 @@ MOST_NUMBERS = 8_000_000
 """In a file: 32 MB in fp32."""
 
 LAYER = "layers.{i}."
-"""The beginning of a layer's points."""
 
 _TINY = {"T": 5, "H": 2, "d_head": 4, "D": 8, "d_ff": 7}
-"""Sizes of a small encoder, all different, so that its arrays' shapes say what they count."""
+"""Sizes of a small encoder, all different: its arrays' shapes say what they count."""
 
 
 @lru_cache(maxsize=64)
 def list_points(config: ModelConfig) -> dict[str, tuple[str, ...]]:
-    """Return every point of the forward pass with the symbols of its axes, read off a small encoder of this kind.
-
-    Heads of keys and widths of their own count as the usual ones.
-    """
+    """Return every point of the forward pass with the symbols of its axes, read off a small encoder of this kind."""
     sizes: Any = {"d_model": 8, "n_heads": 2, "d_ff": 7, "n_layers": 1, "max_len": 5, "d_head": 0}
     small = {field: min(vars(config)[field], 2) for field in ("vocab_size", "d_embedding")}
     config = replace(config, **sizes, **small, n_kv_heads=int(config.kv_heads < config.n_heads))
@@ -62,7 +54,7 @@ def name_arrays(config: ModelConfig, points: Iterable[str]) -> list[str]:
 
 
 def count_numbers(config: ModelConfig, n_tokens: int, points: Iterable[str]) -> int:
-    """Return how many numbers the arrays of these points have in a run of so many tokens."""
+    """Return how many numbers the arrays of these points have."""
     sizes = {"T": n_tokens, "H": config.n_heads, "d_head": config.head_width, "D": config.d_model, "d_ff": config.d_ff}
     axes = list_points(config)
     layers = {point: config.n_layers if point.startswith(LAYER) else 1 for point in points}
@@ -72,7 +64,7 @@ def count_numbers(config: ModelConfig, n_tokens: int, points: Iterable[str]) -> 
 def describe_run(
     run: Run, *, seed: int, causal: bool, sentence: str, weights: str, link: str, do: str
 ) -> dict[str, Any]:
-    """Return what a run is of, for JSON; `weights` are named as on the page, `do` as in the link."""
+    """Return what a run is of, for JSON; `do` as in the link."""
     return {
         "link": link,
         "config": asdict(run.config),
@@ -89,7 +81,7 @@ def describe_run(
 
 
 def versions() -> dict[str, str]:
-    """Return the versions that a run rests on; the playground's own if it is installed."""
+    """Return the versions that a run rests on."""
     try:
         own = {"playground": version("transformer-encoder-playground")}
     except PackageNotFoundError:
@@ -98,17 +90,14 @@ def versions() -> dict[str, str]:
 
 
 def write_npz(about: Mapping[str, Any], arrays: Mapping[str, Array]) -> bytes:
-    """Return the file's bytes, compressed: `about` as JSON in a string, and the arrays by their names."""
+    """Return the compressed file: `about` as JSON, and the arrays by their names."""
     file = io.BytesIO()
     np.savez_compressed(file, about=np.array(json.dumps(about)), **arrays)  # type: ignore[arg-type]
     return file.getvalue()
 
 
 def weights_sha256(model: nn.Module) -> str:
-    """Return the SHA-256 of a model's parameters: the same numbers give the same on any machine.
-
-    Each parameter's name, shape and numbers as little-endian fp32 are hashed, in the order of the names.
-    """
+    """Return the SHA-256 of a model's parameters: names, shapes and little-endian fp32, in the order of the names."""
     digest = hashlib.sha256()
     for name, parameter in sorted(model.named_parameters()):
         digest.update(f"{name} {tuple(parameter.shape)}\n".encode())

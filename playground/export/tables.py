@@ -1,7 +1,4 @@
-"""Tables, and the numbers that a figure draws, as CSV files.
-
-Words may be a stranger's, and a spreadsheet takes `=…` for a formula: they stay words.
-"""
+"""Tables, and the numbers that a figure draws, as CSV files. A spreadsheet takes no word for a formula."""
 
 import csv
 import html
@@ -21,11 +18,11 @@ from playground.charts.names import token_names
 Rows = Iterable[Sequence[Any]]
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
-"""What a spreadsheet begins a formula with, also in letters of full width."""
+"""What a spreadsheet begins a formula with."""
 
 
 def rows_of(table: pd.DataFrame) -> list[list[Any]]:
-    """Return a table's header and rows; its index is the first column, unless it only counts the rows."""
+    """Return a table's header and rows; its index is the first column, unless it only counts."""
     columns = [" ".join(map(str, name)) if isinstance(name, tuple) else str(name) for name in table.columns]
     counts = isinstance(table.index, pd.RangeIndex) and table.index.name is None
     across = table.columns.name
@@ -45,7 +42,6 @@ def write_csv(rows: Rows) -> bytes:
 
 
 def _csv_cell(cell: Any) -> str:
-    """A number with all its digits; a word that would be a formula has an apostrophe before it."""
     if isinstance(cell, Real):
         number = float(cell)
         return "" if np.isnan(number) else str(int(number)) if number.is_integer() else str(cell)
@@ -58,7 +54,7 @@ MOST_WEIGHTS = 250_000
 
 
 def all_weights(patterns: Array, queries: Sequence[str], keys: Sequence[str]) -> list[list[Any]]:
-    """Return a row a query of every head, (L · H · Tq), with a column a key; a header first."""
+    """Return a row a query of every head, with a column a key; a header first."""
     header = ["layer", "head", "query \\ key [weight]", *token_names(keys)]
     names = token_names(queries)
     places = np.ndindex(patterns.shape[:3])
@@ -79,7 +75,6 @@ def numbers_of(figure: go.Figure) -> list[Row]:
 
 
 def _cells(figure: go.Figure, trace: go.Heatmap, n: int, number: int) -> Iterator[Row]:
-    """A row a row; of several heatmaps, each begins with the name of its lower axis."""
     z = np.asarray(trace.z)
     if np.shape(trace.customdata) == z.shape:  # the numbers, where colours stand for something else
         z = np.where(np.isfinite(z), trace.customdata, np.nan).astype(trace.customdata.dtype)
@@ -95,7 +90,6 @@ def _cells(figure: go.Figure, trace: go.Heatmap, n: int, number: int) -> Iterato
 
 
 def _series(figure: go.Figure, traces: Sequence[Any]) -> list[Row]:
-    """Return a row a number, with the name of its line or bars."""
     rows: list[Row] = [["line", "place", "number"]]
     for trace in traces:
         sideways = trace.type == "bar" and trace.orientation == "h"
@@ -124,20 +118,18 @@ _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻
 
 
 def plain_label(text: str | None) -> str:
-    """A figure's label as plain text: tags act, entities are letters."""
+    """A figure's label as plain text."""
     text = re.sub(r"<br\s*/?>", "\n", text or "")
     text = re.sub("<sup>(.*?)</sup>", lambda found: found[1].translate(_RAISED), text)
     return html.unescape(re.sub(r"</?[a-z]+[^<>]*>", "", text))
 
 
 def _axis(figure: go.Figure, trace: Any, letter: str) -> str:
-    """The title of an axis that a trace lies on."""
     number = (trace[f"{letter}axis"] or letter).removeprefix(letter)
     return plain_label(figure.layout[f"{letter}axis{number}"].title.text)
 
 
 def _places(places: Any, n: int) -> list[Any]:
-    """Names or numbers along an axis; without any, they count from 0."""
     return (
         list(range(n)) if places is None else [each.item() if isinstance(each, np.generic) else each for each in places]
     )

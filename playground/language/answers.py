@@ -1,7 +1,4 @@
-"""What a network answers for a hidden word, what each head adds, and which sentences are near to somebody's own.
-
-Legend: L layers, H heads.
-"""
+"""What a network answers for a hidden word, what each head adds, and which sentences are near to somebody's own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -34,28 +31,26 @@ def score_word(network: Tagger, final: Array, place: int, word_id: int) -> Array
 def head_costs(
     network: Tagger, batch: Batch, sentence: int, place: int, word_id: int, *, causal: bool = False
 ) -> Array:
-    """Return the probability that a word loses when one head is removed: (L, H).
+    """Return the probability that a word loses without each head: (L, H).
 
-    The word is at token `place` of a `sentence` of the batch, both from 0, masked already. Raises as `run_variants`.
+    The word is at token `place` of a `sentence` of the batch, masked already. Raises as `run_variants`.
     """
     config = network.encoder.config
     variants: list[Variant] = [[], *([head] for head in list_heads(config))]
     probabilities = np.zeros(len(variants), np.float32)
-    for step in run_variants(network.encoder, batch, sentence, variants, causal=causal):
-        probabilities[list(step.numbers)] = score_word(network, step.final, place, word_id)
+    for numbers, final in run_variants(network.encoder, batch, sentence, variants, causal=causal):
+        probabilities[list(numbers)] = score_word(network, final, place, word_id)
     lost: Array = (probabilities[0] - probabilities[1:]).reshape(config.n_layers, config.n_heads)
     return lost
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A network's answer for an example."""
+    """A network's probability of each option, and the head whose removal costs most."""
 
     probabilities: Mapping[str, float]
-    """By option."""
     layer: int
     head: int
-    """The head whose removal costs most."""
     cost: float
     """The probability lost without it."""
 

@@ -95,7 +95,7 @@ class EnglishNetwork:
     spec: Spec
     network: Tagger
     shares: Mapping[str, float]
-    """By capability: share right of held-out sentences."""
+    """Right, of held-out sentences, by capability."""
 
     @property
     def encoder(self) -> Encoder:
@@ -114,7 +114,7 @@ class EnglishNetwork:
 
     @torch.inference_mode()
     def predict(self, text: str, n: int = 5) -> list[tuple[str, float]]:
-        """Return the `n` likeliest words for the one [MASK], likeliest first; InputError without exactly one."""
+        """Return the `n` likeliest words for the one [MASK]; InputError without exactly one."""
         ids = self.tokenizer.encode_batch([text]).ids
         places = (ids[0] == MASK_ID).nonzero().flatten().tolist()
         if len(places) != 1:
@@ -125,7 +125,7 @@ class EnglishNetwork:
 
 
 def untrained(spec: Spec) -> EnglishNetwork:
-    """The network with random weights of its seed; shipped networks began with those of an earlier generator."""
+    """The network with random weights of its seed; shipped ones began with those of an earlier generator."""
     return EnglishNetwork(spec, spec.build().eval().requires_grad_(False), {})
 
 

@@ -20,18 +20,13 @@ from playground.model.trace import UNTRACED, Trace
 
 
 class AttentionMask:
-    """Who may attend to whom in a layer, and what its scores get by distance.
-
-    Args:
-        allowed: bool, broadcast to (B, H, Tq, Tk); None hides nothing.
-        bias: (1, H, Tq, Tk), added to the scores.
-    """
+    """Who may attend to whom, bool, broadcast to (B, H, Tq, Tk), and a bias (1, H, Tq, Tk) of the scores."""
 
     def __init__(self, allowed: Tensor | None = None, bias: Tensor | None = None) -> None:
         self.allowed, self.bias = allowed, bias
 
     def within(self, window: int, n_tokens: int, device: torch.device) -> "AttentionMask":
-        """Return the mask of a layer with a window; itself if the window hides nothing."""
+        """Return the mask of a layer with a window."""
         if not window or window // 2 >= n_tokens - 1:
             return self
         near = window_mask(n_tokens, window, device)[:, None]
@@ -44,7 +39,7 @@ class AttentionMask:
 
     @cached_property
     def empty_queries(self) -> Tensor | None:
-        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; None if there is no such query."""
+        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; None without such a query."""
         if self.hidden is None:
             return None
         empty = self.hidden.all(dim=-1, keepdim=True)
@@ -63,7 +58,7 @@ UNMASKED = AttentionMask()
 
 
 def causal_mask(n_tokens: int, device: torch.device | None = None) -> Tensor:
-    """No token looks ahead: (1, T, T), True on and below the diagonal (Vaswani et al. 2017, section 3.2.3)."""
+    """No token looks ahead: (1, T, T) (Vaswani et al. 2017, section 3.2.3)."""
     return torch.ones(1, n_tokens, n_tokens, dtype=torch.bool, device=device).tril()
 
 
@@ -73,12 +68,10 @@ def causal_and_padding(key_mask: Tensor) -> Tensor:
 
 
 def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: int) -> Tensor | None:
-    """Bring a mask to (B or 1, 1, Tq or 1, Tk).
-
-    It is (B, Tk) or (B or 1, 1, Tk) over keys, or (B or 1, Tq, Tk) over pairs; None hides nothing.
+    """Bring a mask over keys, (B, Tk) or (B or 1, 1, Tk), or over pairs, (B or 1, Tq, Tk), to (B or 1, 1, Tq or 1, Tk).
 
     Raises:
-        InputError: the mask is not boolean, fits no form, or is a (T, T) that may be keys or causal, as B = T.
+        InputError: it is not boolean, fits no form, or is a (T, T) that may be keys or causal, as B = T.
     """
     if mask is None:
         return None
@@ -117,16 +110,10 @@ def attend(
     dropout: Dropout | None = None,
     trace: Trace = UNTRACED,
 ) -> Tensor:
-    """softmax(q kᵀ / √d_head + bias) v (equation 1); a query that may attend to nothing gets zeros.
+    """softmax(q kᵀ / √d_head + bias) v (equation 1), as (B, H, Tq, d_head).
 
-    Args:
-        q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
-        mask: who may attend to whom, and the bias.
-        dropout: of the pattern's weights.
-        trace: notes `scores` and `pattern`; without it and without dropout, torch's fused kernel computes this.
-
-    Returns:
-        (B, H, Tq, d_head)
+    q is (B, H, Tq, d_head), k and v (B, H, Tk, d_head). A query that may attend to nothing gets zeros. Untraced and
+    without dropout, torch's fused kernel computes this.
     """
     if not (trace.recording or (dropout is not None and dropout.drops)):
         z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed if mask.bias is None else mask.biased)

@@ -20,8 +20,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
-"""max(0, x); x Φ(x); the same with Φ(x) ≈ ½ (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks & Gimpel 2016); x σ(x)
-(Elfwing et al. 2017)."""
+"""max(0, x); x Φ(x), and by a tanh (Hendrycks & Gimpel 2016); x σ(x) (Elfwing et al. 2017)."""
 
 _UNWATCHED = {**ACTIVATIONS, "relu": torch.relu_}
 """Untraced, ReLU may overwrite its input."""
@@ -62,7 +61,7 @@ class ResidualBlock(nn.Module):
         self.residual, self.post_norm = config.residual, config.norm_placement == "post"
 
     def connect(self, x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-        """norm(x + f(x)), post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
+        """Return norm(x + f(x)), post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
 
         Vaswani et al. 2017, section 3.1; Xiong et al. 2020. `note` records the sum.
         """
@@ -71,7 +70,7 @@ class ResidualBlock(nn.Module):
         return note(self.add(x, f(norm(x))))
 
     def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """x + sublayer, or the sublayer alone without residual connections."""
+        """Return x + sublayer, or the sublayer alone without residual connections."""
         return x + sublayer if self.residual else sublayer
 
 
@@ -86,7 +85,7 @@ def sandwich(f: Transform, norm: nn.Module | None, trace: Trace) -> Transform:
 
 
 class EncoderBlock(ResidualBlock):
-    """One layer of an encoder; `layer` counts from 0."""
+    """One layer of an encoder."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__(config)

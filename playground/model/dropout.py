@@ -9,17 +9,13 @@ from torch import Tensor, nn
 from playground.model.trace import UNTRACED, Trace
 
 Point = Literal["positions", "attention", "feed-forward", "residual"]
-"""Embedded tokens with positions; attention weights; the feed-forward's hidden layer; what sublayers add to the stream.
-"""
+"""Embedded tokens; attention weights; the hidden layer; what sublayers add to the stream."""
 
 DROPOUT_POINTS: tuple[Point, ...] = get_args(Point)
 
 
 class Dropout(nn.Module):
-    """While training, zero each number with probability p and divide the others by 1 − p (Srivastava et al. 2014).
-
-    `generator` None is torch's own, shared by all threads.
-    """
+    """While training, zero numbers with probability p, divide the others by 1 − p (Srivastava et al. 2014)."""
 
     def __init__(self, p: float, point: Point) -> None:
         super().__init__()
@@ -32,7 +28,7 @@ class Dropout(nn.Module):
         return self.training and self.p > 0
 
     def forward(self, x: Tensor, trace: Trace = UNTRACED, name: str = "dropout") -> Tensor:
-        """Drop numbers of x, of any shape; in train mode a trace notes `name`.in and `name`.out."""
+        """Drop numbers of x; in train mode a trace notes `name`.in and `name`.out."""
         if not self.training:
             return x
         x = trace.record(f"{name}.in", x)
@@ -46,10 +42,7 @@ def set_dropout(
     probabilities: Mapping[Point, float] | None = None,
     generators: Mapping[Point, torch.Generator] | None = None,
 ) -> None:
-    """Set a model's dropout by place.
-
-    A place without a probability keeps its own; one without a generator draws from torch's.
-    """
+    """Set a model's dropout by place; without a generator it draws from torch's, which all threads share."""
     for module in model.modules():
         if isinstance(module, Dropout):
             module.p = (probabilities or {}).get(module.point, module.p)

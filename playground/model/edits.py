@@ -1,7 +1,6 @@
 """What each kind of change does to a tensor of one sentence: an index into it, and the new numbers there.
 
-Every edit takes the change, the tensor after earlier changes, the tensor as computed, and its surroundings. Legend: T
-tokens, padding included, H heads, D = d_model.
+Legend: T tokens, padding included, H heads, D = d_model.
 """
 
 from collections.abc import Mapping
@@ -19,13 +18,21 @@ class Change(Protocol):
     """What an edit reads of a `changes.Change`."""
 
     @property
-    def layer(self) -> int | None: ...  # noqa: D102
+    def layer(self) -> int | None:
+        """None = outside of the layers."""
+
     @property
-    def head(self) -> int | None: ...  # noqa: D102
+    def head(self) -> int | None:
+        """None = every head."""
+
     @property
-    def strength(self) -> float: ...  # noqa: D102
+    def strength(self) -> float:
+        """0 to 1."""
+
     @property
-    def point(self) -> str: ...  # noqa: D102
+    def point(self) -> str:
+        """The name in a trace."""
+
     def __getitem__(self, name: str) -> Any: ...
 
 
@@ -36,24 +43,23 @@ class Surroundings:
     real: Tensor
     """(T,) bool, False = padding."""
     positions: Tensor | None
-    """(T, D): the first rows of the position table."""
+    """(T, D), of the position table."""
     sources: Mapping[int, Mapping[str, Tensor]]
     """Tensors of other sentences' runs, without their sentence axis."""
     allowed: dict[str, Tensor] = field(default_factory=dict)
-    """(H, T, T) bool, by prefix such as `layers.0.attn.`: the keys that no mask hides."""
+    """(H, T, T) bool, by prefix such as `layers.0.attn.`."""
 
 
 Edit = tuple[tuple[Any, ...], Tensor | float]
-"""An index into a tensor, and its new numbers at full strength."""
 
 
 def heads_of(change: Change) -> slice:
-    """Return the heads of a tensor (H, …) that a change is made in."""
+    """Return the changed heads of a tensor (H, …)."""
     return slice(None) if change.head is None else slice(change.head, change.head + 1)
 
 
 def tokens_of(change: Change) -> slice | int:
-    """Return the queries that a change is made for."""
+    """Return the changed queries."""
     return slice(None) if change["query"] is None else int(change["query"])
 
 
@@ -67,7 +73,7 @@ def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) 
     """Set scores (…, T) so that a key's weight moves towards `weight`; the others keep their proportions.
 
     The weight is w at the score s + log(w) − log(1 − w), with s = log Σ exp over the other scores. A row without
-    another key stays as it is.
+    another key stays.
     """
     others = scores.clone()
     others[..., key] = -torch.inf
@@ -81,7 +87,7 @@ def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) 
 
 
 def set_weight(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Set a score so that the weight of the pair is the wanted one."""
+    """Set a score for the wanted weight of a pair."""
     where = (heads_of(change), change["query"])
     return where, with_weight(x[where], change["key"], change["weight"], change.strength)
 
@@ -113,7 +119,7 @@ def copied_rows(change: Change, x: Tensor, computed: Tensor, around: Surrounding
 
 
 def shuffled(n: int, seed: int) -> Tensor:
-    """Draw a permutation of n numbers, int64, from a seed; never the unchanged order if n is above 1."""
+    """Draw a permutation of n numbers, int64; never the unchanged order if n is above 1."""
     unchanged, drawn = torch.arange(n), generator(seed, "positions")
     order = torch.randperm(n, generator=drawn)
     while n > 1 and torch.equal(order, unchanged):

@@ -40,11 +40,7 @@ class Embeddings(nn.Module):
         self.dropout = Dropout(config.dropout, "positions")
 
     def forward(self, ids: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
-        """Embed ids (B, T) int64 → (B, T, d_model); `keys` as in `place`.
-
-        Raises:
-            InputError: there is no token table, ids do not fit it, or T is over max_len.
-        """
+        """Embed ids (B, T) int64 → (B, T, d_model); InputError if they do not fit the table, or it is missing."""
         if self.tokens is None:
             raise InputError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
         if ids.ndim != 2:
@@ -78,11 +74,7 @@ class Embeddings(nn.Module):
         return trace.record("out", x if self.project is None else self.project(x))
 
     def position_vectors(self, n_tokens: int, keys: Tensor | None = None) -> Tensor:
-        """Return the table's rows for T tokens, (T, width); with `keys` as in `place`.
-
-        Raises:
-            InputError: T is over max_len.
-        """
+        """Return the rows for T tokens, (T, width), with `keys` as in `place`; InputError if T is over max_len."""
         if n_tokens > self.config.max_len:
             raise InputError(
                 f"A sentence of {n_tokens} tokens is longer than the position table, which has "
@@ -96,7 +88,7 @@ class Embeddings(nn.Module):
         return self.positions.weight[first : first + n_tokens]
 
     def position_table(self) -> Tensor | None:
-        """The rows of tokens, (max_len, width), or None without a table."""
+        """The rows of tokens, (max_len, width), or None."""
         return self.position_vectors(self.config.max_len) if self.config.has_position_table else None
 
 
@@ -114,7 +106,7 @@ def build_layers(config: ModelConfig, block: Callable[[ModelConfig, int], nn.Mod
 
 
 def build_relative(config: ModelConfig) -> RelativePositions | None:
-    """Return the learned numbers by distance, None without them."""
+    """Return the learned numbers by distance, or None."""
     return RelativePositions(config) if config.positions == "relative" else None
 
 
@@ -135,9 +127,7 @@ def layer_masks(
 class Encoder(nn.Module):
     """A transformer encoder (Vaswani et al. 2017, section 3.1) in its config's variant, in eval mode.
 
-    Args:
-        config: the architecture.
-        seed: of the initial weights (see `initialise`). None allocates none (torch's meta device).
+    `seed` draws the initial weights (see `initialise`); None allocates none (torch's meta device).
     """
 
     def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:
@@ -152,7 +142,7 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Encode token ids (B, T) int64 → (B, T, d_model); a trace changes no number.
 
-        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over pairs (see `over_heads`).
+        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over pairs.
 
         Raises:
             InputError: ids or mask have another shape, or T is over max_len.
@@ -162,7 +152,7 @@ class Encoder(nn.Module):
         return self.encode(self.embed(ids, trace.scope("embed"), keys), mask, trace)
 
     def embed_vectors(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Place raw vectors (B, T, width of the tables), as rows of the token table are placed (tutorials B and C)."""
+        """Place raw vectors (B, T, width of the tables) as rows of the token table are (tutorials B and C)."""
         check_vectors(x, self.config.embedding_width)
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 
@@ -177,7 +167,7 @@ class Encoder(nn.Module):
     ) -> Tensor:
         """Run embedded vectors (B, T, d_model) through blocks and final norm; mask and trace as in `forward`.
 
-        The pass starts at `first_layer`, and ends before `end_layer`, then without the final norm.
+        It starts at `first_layer`, and ends before `end_layer`, then without the final norm.
         """
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)

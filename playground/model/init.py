@@ -33,9 +33,9 @@ class Embedding(nn.Embedding):
 def initial_weights(
     model: nn.Module, seed: int | None, scheme: Initialisation, *, drawn: str | None = None
 ) -> Iterator[None]:
-    """Context in which a model's constructor makes its parts; then they are drawn, and it is in eval mode.
+    """Context in which a model's constructor makes its parts, which are then drawn; `drawn` names one that is already.
 
-    `drawn` is a part with weights of its own. Without a seed, the parts are on torch's meta device.
+    Without a seed, the parts are on torch's meta device.
     """
     with torch.device("meta") if seed is None else contextlib.nullcontext():
         yield
@@ -48,11 +48,12 @@ def initial_weights(
 
 @torch.no_grad()
 def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", prefix: str = "") -> None:
-    """Draw every parameter of a model on the CPU; `prefix` is what their names start with.
+    """Draw every parameter of a model on the CPU; their names start with `prefix`.
 
-    `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused projection as if it
-    stood alone; biases 0; tables uniform with standard deviation 1/√width. `torch`: as torch.nn: weights and biases
-    uniform within 1/√in_features; tables standard normal. Norms get gain 1 and bias 0.
+    `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused one as if alone;
+    biases 0;
+    tables uniform with standard deviation 1/√width. `torch`: as torch.nn: uniform within 1/√in_features; tables
+    standard normal. Gains are 1.
     """
     for path, module in model.named_modules():
         for kind, parameter in module.named_parameters(recurse=False):

@@ -1,7 +1,4 @@
-"""What bounds a pass: the device, a server's limits, and where a long computation may end early.
-
-A computation calls `check_interrupted` between passes; who starts it says what that checks.
-"""
+"""What bounds a pass: the device, a server's limits, and where a long computation may end early."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -73,7 +70,7 @@ _VECTORS = 7
 
 
 def check_budget(config: ModelConfig, max_parameters: int) -> None:
-    """Raise a TooLargeError for a model with more than `max_parameters`; counting it stays possible."""
+    """Raise a TooLargeError for a model with more than `max_parameters`."""
     _check_parameters(count_parameters(config).total, max_parameters)
 
 

@@ -26,7 +26,7 @@ from playground.runs.forward_pass import Sources, intervention_trace, read_rows,
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")
-"""Intermediates that no page needs of every layer."""
+"""Points that no page needs of every layer."""
 
 
 Hidden = Literal["", "padding query", "padding key", "causal", "window"]
@@ -78,7 +78,7 @@ class Run:
         return np.stack([self.allowed_in(layer) for layer in range(self.config.n_layers)])
 
     def why_hidden(self, layer: int, query: int, key: int) -> Hidden:
-        """What hides a key from a query in a layer; empty if nothing does."""
+        """What hides a key from a query; empty if nothing does."""
         if self.padding[query]:
             return "padding query"
         if self.padding[key]:
@@ -101,7 +101,7 @@ class Run:
 
 
 def residual_points(config: ModelConfig) -> list[str]:
-    """Names of the residual stream: what the first block reads, and what leaves each block."""
+    """Names of the stream: what the first block reads, and what leaves each block."""
     return ["embed.out", *(f"layers.{i}.out" for i in range(config.n_layers))]
 
 
@@ -163,14 +163,14 @@ class LayerRun:
     """A pass, as one layer saw it."""
 
     run: Run
-    """With the whole trace of the embeddings and this layer."""
+    """With all of the embeddings and this layer."""
     layer: int
     merged: Array
     """(T, D): the heads' results joined, before W_O."""
     learned: Mapping[str, Array]
-    """By name, read-only: `embed.positions`, `embed.segments`; `gain` and `bias` of norms; of linear maps what the
-    first number of an output takes, with biases: `q.weight` (H, D), `k`, `v` alike, `o`, `up`, `gate`, `embed.project`
-    (1, n), `down` (1, d_ff)."""
+    """By name: `embed.positions`, `embed.segments`; gains and biases of norms; of linear maps what the first number of
+    an output takes, with biases: `q.weight` (H, D), `k`, `v`, `o`, `up`, `gate`, `embed.project` (1, n), `down` (1,
+    d_ff)."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
@@ -215,9 +215,7 @@ def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:
     if embed.segments is not None:
         numbers["embed.segments"] = embed.segments.weight[0]
     if embed.project is not None:
-        linear = embed.project
-        numbers["embed.project.weight"] = linear.weight[:1]
-        numbers["embed.project.bias"] = linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
+        numbers["embed.project.weight"], numbers["embed.project.bias"] = _first_row(embed.project)
     return numbers
 
 
@@ -226,8 +224,7 @@ def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
     rows = {name: (weight[:, 0], bias[:, 0]) for name, (weight, bias) in maps_by_head(attn).items()}
     for name, linear in (("o", attn.o), ("up", block.ffn.up), ("gate", block.ffn.gate), ("down", block.ffn.down)):
         if linear is not None:
-            bias = linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
-            rows[name] = (linear.weight[:1], bias)
+            rows[name] = _first_row(linear)
     norms = {"norm1": block.norm1, "norm2": block.norm2, "post_norm1": block.post_norm1, "post_norm2": block.post_norm2}
     norms |= {"q_norm": attn.q_norm, "k_norm": attn.k_norm}
     numbers: dict[str, Tensor] = {}
@@ -236,6 +233,10 @@ def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
     for name, (weight, bias) in rows.items():
         numbers |= {f"{name}.weight": weight, f"{name}.bias": bias}
     return numbers
+
+
+def _first_row(linear: nn.Linear) -> tuple[Tensor, Tensor]:
+    return linear.weight[:1], linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
 
 
 def _norm_numbers(name: str, norm: nn.Module) -> dict[str, Tensor]:
@@ -249,7 +250,7 @@ DROPOUT_PLACES = {
     "inside the feed-forward": "layers.{}.ffn.hidden_dropout",
     "after the feed-forward": "layers.{}.ffn.dropout",
 }
-"""Where this model drops, in order, and the trace's name; `{}` is the layer."""
+"""Where this model drops, and the trace's name; `{}` is the layer."""
 
 TUTORIAL_DROPOUTS = {
     "A": tuple(DROPOUT_PLACES),
@@ -261,32 +262,18 @@ TUTORIAL_DROPOUTS = {
 """Where each tutorial's own code drops."""
 
 
-@dataclass(frozen=True)
-class Drop:
-    """What one dropout was given and what it handed on."""
-
-    before: Array
-    after: Array
-
-
-@dataclass(frozen=True)
-class DroppedRun:
-    """A pass in train mode."""
-
-    run: Run
-    drops: Mapping[str, Drop]
-    """By place."""
-
-
 def run_with_dropout(
     encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int, causal: bool = False
-) -> DroppedRun:
-    """Run one sentence in train mode and keep one layer's dropouts; the encoder stays as it is."""
+) -> tuple[Run, dict[str, tuple[Array, Array]]]:
+    """Run one sentence in train mode; return the run and one layer's dropouts by place: their input and output.
+
+    The encoder stays as it is.
+    """
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
     dropout.set_dropout(private, generators=dict.fromkeys(dropout.DROPOUT_POINTS, generator))
     result = run(private.train(), batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
     names = {place: point.format(layer) for place, point in DROPOUT_PLACES.items()}
-    drops = {place: Drop(result.arrays[f"{name}.in"], result.arrays[f"{name}.out"]) for place, name in names.items()}
-    return DroppedRun(result, drops)
+    arrays = result.arrays
+    return result, {place: (arrays[f"{name}.in"], arrays[f"{name}.out"]) for place, name in names.items()}

@@ -1,6 +1,6 @@
 """One pass of some rows through an encoder, or through some of its layers.
 
-Legend: B rows, each a sentence or one of its variants; T tokens, padding included; D = d_model.
+Legend: B rows, each a sentence or a variant of one; T tokens, padding included; D = d_model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -71,7 +71,6 @@ def run_rows(encoder: Encoder, rows: Rows, trace: Trace = UNTRACED, *, end: int 
 
 
 def _read_sentence(encoder: Encoder, batch: Batch, sentence: int, seed: int) -> Tensor:
-    """Ids (T,), or word vectors (T, D)."""
     weights, width = next(encoder.parameters()), encoder.config.embedding_width
     ids, words = batch.ids[sentence], batch.tokens[sentence]
     if encoder.config.vocab_size:
@@ -138,7 +137,6 @@ def intervention_trace(
 def _run_source(
     encoder: Encoder, batch: Batch, sentence: int, names: set[str], *, seed: int, causal: bool
 ) -> dict[str, Tensor]:
-    """The points of a sentence's untouched pass."""
     trace = Trace(names.__contains__)
     run_rows(encoder, read_rows(encoder, batch, [sentence], seed=seed, causal=causal), trace)
     return {name: tensor[0] for name, tensor in trace.items()}

@@ -45,7 +45,7 @@ class Side:
 class PairRun:
     """What an encoder–decoder did with a source and a target; arrays are read-only.
 
-    Masks (T…, T…) as of `build_masks`; patterns (L, H, Tq, Tk) as of `ATTENTION_POINTS`; logits (Tt, V).
+    Masks as of `build_masks`; patterns (L, H, Tq, Tk) as of `ATTENTION_POINTS`; logits (Tt, V).
     """
 
     config: ModelConfig
@@ -58,7 +58,7 @@ class PairRun:
     seconds: float
 
     def sides(self, attention: str) -> tuple[Side, Side]:
-        """The queries' side and the keys' side of an attention."""
+        """The queries' side and the keys' side."""
         queries = self.source if attention == "encoder self" else self.target
         return queries, self.target if attention == "decoder self" else self.source
 
@@ -70,7 +70,7 @@ class PairRun:
         return np.broadcast_to(~keys.padding, (queries.padding.size, keys.padding.size))
 
     def next_words(self, position: int) -> NDArray[np.float64]:
-        """Each word's probability of coming next after a target position, (V,)."""
+        """Each word's probability after a target position, (V,)."""
         logits = self.logits[position].astype(np.float64)
         weights = np.exp(logits - logits.max())
         probabilities: NDArray[np.float64] = weights / weights.sum()

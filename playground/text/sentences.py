@@ -64,13 +64,13 @@ class Word(NamedTuple):
     end: int
 
     def overlaps(self, start: int, end: int) -> bool:
-        """Whether any character from `start` up to `end` is the word's."""
+        """Whether characters from `start` up to `end` meet the word's."""
         return start < self.end and end > self.start
 
 
 @lru_cache(maxsize=256)
 def split_words(sentence: str) -> tuple[Word, ...]:
-    """Split at blanks; punctuation at the ends, and each Chinese or Japanese character, is a word of its own."""
+    """Split at blanks; marks at the ends, and Chinese and Japanese characters, are words of their own."""
     words = []
     for chunk in _CHUNK.finditer(sentence):
         start, end = chunk.span()
@@ -143,7 +143,7 @@ _NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "
 
 
 def find_nouns(words: Sequence[str]) -> list[int]:
-    """Return the places of names, and of words behind a determiner, preposition or verb that are not common others."""
+    """Return the places of names, and of uncommon words behind a determiner, preposition or verb."""
     found, is_open = [], True
     for place, word in enumerate(words):
         lower = word.lower()

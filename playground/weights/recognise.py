@@ -23,32 +23,30 @@ _USUAL = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_s
 _USUAL["bert"] = PRESETS["minilm-l6"].config
 
 _NEED_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if family.scheme != "bert"}
-"""Schemes whose names and shapes leave too much open, with the title of a family."""
+"""Schemes that leave too much open, with the title of a family."""
 
 _OPEN = (
     "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
     "residual",
 )  # fmt: skip
-"""Fields that leave no trace in names and shapes, except a table of positions. Our own models may have any other field
-too that shapes do not tell."""
+"""Fields that leave no trace in names and shapes, a table of positions apart."""
 
 _UNUSED = ("dropout", "initialisation")
-"""Fields that do not matter once there are weights."""
 
 
 @dataclass(frozen=True)
 class RecognisedWeights:
-    """A file's naming scheme, a key of `SCHEMES`, and its encoder's settings by the fields of `ModelConfig`."""
+    """A file's naming scheme, and its encoder's settings by the fields of `ModelConfig`."""
 
     scheme: str
     settings: Mapping[str, Any]
-    """What the shapes tell; `vocab_size` is 0 without a token table."""
+    """What the shapes tell."""
     open_settings: Mapping[str, Any]
-    """What the shapes leave open, each with its usual value in this scheme."""
+    """What they leave open, each with its usual value."""
     tgt_vocab_size: int = 0
-    """Words of the target language; 0 without a decoder."""
+    """0 without a decoder."""
     table_rows: int = 0
-    """Rows of the learned positions, those before the first token's included."""
+    """Of learned positions, those before the first token's included."""
 
     def config(self, **answers: Any) -> ModelConfig:
         """Return the architecture, with answers for open settings; ConfigError if it is impossible."""
@@ -162,7 +160,6 @@ def _our_shapes(given: Mapping[str, Shape], names: Names) -> tuple[dict[str, Sha
 
 
 def _their_name(ours: str, names: Names) -> str:
-    """Return a file's name for an encoder's tensor, in the first layer."""
     half = half_of(names)
     theirs = names.get(f"{half}{ours}") or names[f"{half}{ours.format(i=0)}"]
     return theirs[0].format(i=0)
@@ -178,7 +175,6 @@ def _count_rows(name: str, shape: Shape, width: int, most: int = 0) -> int:
 
 
 def _kind_of_norm(shapes: Mapping[str, Shape], d_model: int) -> str:
-    """Return the kind of norm; only our own models may have none, or one without a bias."""
     gain = shapes.get("layers.{i}.norm2.gain")
     if gain is None:
         return "none"
@@ -200,10 +196,7 @@ def _guess_heads(given: Mapping[str, Shape], settings: Mapping[str, Any]) -> dic
 
 
 def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
-    """As `recognise`; a position table's numbers also tell whether they were computed or trained.
-
-    Only a trained table settles the positions: a computed one may be left out, to see what it does.
-    """
+    """As `recognise`; a position table's numbers also tell whether they were trained, which settles the positions."""
     recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
     name, given = SCHEMES[recognised.scheme].position_table, respell(tensors, SCHEMES[recognised.scheme])
     if name is None or name not in given:
@@ -229,10 +222,7 @@ def build_encoder(
 ) -> Encoder:
     """Build the encoder with these weights; of tutorial E the encoder half.
 
-    If the config has a token table and the file none, its rows are drawn from the seed.
-
-    Raises:
-        WeightsError: names the first tensor that is missing, of another shape, or one too many.
+    A missing token table is drawn from the seed. WeightsError names the first tensor that does not fit.
     """
     if recognised.scheme == "tutorial-e":
         both = EncoderDecoder(config, recognised.tgt_vocab_size, seed=None)

@@ -13,7 +13,6 @@ from playground.errors import PlaygroundError
 logger = logging.getLogger(__name__)
 
 VARIABLE = "PLAYGROUND_NETWORKS"
-"""The environment variable that names the folder."""
 
 MAX_BYTES = 500_000_000
 
@@ -21,7 +20,7 @@ T = TypeVar("T")
 
 
 def default_folder() -> Path:
-    """The folder that `VARIABLE` names, or one in the user's cache folder."""
+    """The folder that `VARIABLE` names, or one in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get(VARIABLE) or Path(cache) / "transformer-encoder-playground" / "networks")
 
@@ -29,9 +28,7 @@ def default_folder() -> Path:
 class NetworkStore:
     """A folder of files, each named by a hash of all that its network depends on; several processes may share it.
 
-    Args:
-        folder: made when the first network is kept.
-        max_bytes: of all files together; the least lately used go first.
+    Above `max_bytes` the least lately used go.
     """
 
     def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
@@ -63,7 +60,7 @@ class NetworkStore:
         return found
 
     def keep(self, key: str, content: bytes) -> None:
-        """Write a file, unless there is one of this key: the first one stays. Without room, log and go on."""
+        """Write a file, unless there is one of this key. Without room, log and go on."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", suffix=".part") as file:
@@ -78,7 +75,6 @@ class NetworkStore:
         self._trim(self.path(key))
 
     def _trim(self, newest: Path) -> None:
-        """Delete the files that were used longest ago until the rest fits, but never the newest."""
         files = []
         for path in self.folder.glob("*.safetensors"):
             try:

@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from playground.language import CAPABILITIES, Capability, words
+from playground.language import CAPABILITIES, Capability
+from playground.language import capabilities as words
 from playground.language.capabilities import Example, training_text
 from playground.language.text import IDS, LONGEST, VOCABULARY, english_tokenizer, join_words
 

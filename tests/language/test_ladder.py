@@ -4,7 +4,7 @@ from itertools import pairwise
 from typing import Any
 
 from playground import ModelConfig
-from playground.language.ladder import RUNGS, ladder_specs
+from playground.language.family import RUNGS, ladder_specs
 from playground.language.network import BASE
 from playground.language.text import LONGEST
 

@@ -120,14 +120,14 @@ def batch() -> Batch:
 
 @pytest.mark.parametrize("layer", [0, 2])
 def test_every_drop_is_a_zero_or_a_division(model: Encoder, batch: Batch, layer: int) -> None:
-    result = run_with_dropout(model, batch, 0, layer, seed=5)
-    assert list(result.drops) == list(DROPOUT_PLACES)
-    shapes = [drop.before.shape for drop in result.drops.values()]
+    _, drops = run_with_dropout(model, batch, 0, layer, seed=5)
+    assert list(drops) == list(DROPOUT_PLACES)
+    shapes = [before.shape for before, _ in drops.values()]
     assert shapes == [(10, 16), (4, 10, 10), (10, 16), (10, 40), (10, 16)]
-    for drop in result.drops.values():
-        kept = drop.after != 0
-        np.testing.assert_allclose(drop.after[kept], drop.before[kept] / 0.75, rtol=1e-6)
-        dropped = (~kept & (drop.before != 0)).sum() / (drop.before != 0).sum()
+    for before, after in drops.values():
+        kept = after != 0
+        np.testing.assert_allclose(after[kept], before[kept] / 0.75, rtol=1e-6)
+        dropped = (~kept & (before != 0)).sum() / (before != 0).sum()
         assert 0.1 < dropped < 0.4
 
 

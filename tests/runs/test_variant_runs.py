@@ -34,9 +34,9 @@ def test_every_variant_is_the_run_with_its_interventions(causal: bool, pre: bool
     config = ModelConfig(**FIELDS, norm_placement="pre" if pre else "post", final_norm=pre)  # type: ignore[arg-type]
     encoder = scramble(Encoder(config, seed=2))
     steps = list(run_variants(encoder, BATCH, 0, VARIANTS, causal=causal))
-    assert sorted(number for step in steps for number in step.numbers) == list(range(len(VARIANTS)))
-    for step in steps:
-        for number, final in zip(step.numbers, step.final, strict=True):
+    assert sorted(number for numbers, _ in steps for number in numbers) == list(range(len(VARIANTS)))
+    for numbers, finals in steps:
+        for number, final in zip(numbers, finals, strict=True):
             alone = run(encoder, BATCH, 0, causal=causal, interventions=VARIANTS[number])
             np.testing.assert_allclose(final[:5], alone.arrays["final"][:5], atol=1e-5)
 
@@ -63,8 +63,8 @@ def test_variants_go_on_from_a_run_that_is_at_hand() -> None:
         run_variants(encoder, BATCH, 1, variants, untouched=run(encoder, BATCH, 1)),
         strict=True,
     ):
-        assert one.numbers == two.numbers
-        np.testing.assert_allclose(one.final, two.final, atol=1e-5)
+        assert one[0] == two[0]
+        np.testing.assert_allclose(one[1], two[1], atol=1e-5)
 
 
 SENTENCES = ["a cat", "a dog", "a much longer cat", "x"]
@@ -80,14 +80,14 @@ def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkey
     encoder = scramble(Encoder(ModelConfig(**TWO_LAYERS), seed=2))  # type: ignore[arg-type]
     changes: list[list[Change]] = [[], [Change("zero", 1, 2)], [], [Change("off", 0, None, ("ffn",))]]
     steps = list(run_batch(encoder, SENTENCES_BATCH, keep=POINTS.__contains__, causal=causal, interventions=changes))
-    assert sorted(sentence for step in steps for sentence in step.sentences) == [0, 1, 2, 3]
-    assert max(len(step.sentences) for step in steps) == min(at_once, 2)
-    for step in steps:
-        assert set(step.arrays) == POINTS
-        for row, sentence in enumerate(step.sentences):
+    assert sorted(sentence for sentences, _ in steps for sentence in sentences) == [0, 1, 2, 3]
+    assert max(len(sentences) for sentences, _ in steps) == min(at_once, 2)
+    for sentences, arrays in steps:
+        assert set(arrays) == POINTS
+        for row, sentence in enumerate(sentences):
             alone = run(encoder, SENTENCES_BATCH, sentence, causal=causal, interventions=changes[sentence])
             for point in POINTS:
-                np.testing.assert_allclose(step.arrays[point][row], alone.arrays[point], atol=1e-4)
+                np.testing.assert_allclose(arrays[point][row], alone.arrays[point], atol=1e-4)
 
 
 def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:

@@ -14,7 +14,7 @@ from tokenizers import models
 
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.text import Batch, Tokenizer, bpe, characters, published_tokenizer, trial, words
+from playground.text import Batch, Tokenizer, bpe, characters, foreign_json, published_tokenizer, words
 from playground.text.tokenizer import draw_vectors
 from playground.weights.checkpoint import minilm_path
 
@@ -225,6 +225,6 @@ def test_what_the_table_lets_through_is_tried_in_a_process_of_its_own(monkeypatc
         published_tokenizer(described(model=without_unknown))
     with_a_gap = {"type": "WordLevel", "vocab": {"<unk>": 0, "a": 99}, "unk_token": "<unk>"}
     assert published_tokenizer(described(model=with_a_gap)).vocab_size == 100, "one more than the highest id"
-    monkeypatch.setattr(trial, "SECONDS", 0.001)
+    monkeypatch.setattr(foreign_json, "SECONDS", 0.001)
     with pytest.raises(InputError, match=r"more than 0\.001 seconds"):
         published_tokenizer(described())

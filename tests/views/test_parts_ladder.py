@@ -11,8 +11,7 @@ import pytest
 
 from playground.charts.chart import Heatmap, Panel, Table, Widget
 from playground.charts.scene import Scene
-from playground.language.family import SEEDS, TABLE
-from playground.language.ladder import RUNGS, START, ladder_specs
+from playground.language.family import RUNGS, SEEDS, START, TABLE, ladder_specs
 from playground.learn.lesson import LessonStep, find_problem
 from playground.link import params
 from playground.link.english import default_settings, spec_of
