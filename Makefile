@@ -45,13 +45,11 @@ test: $(VENV)/test.stamp browser nginx
 	$(PYTEST)
 
 # Ten thousand links of junk instead of a hundred, one after the other: about forty minutes. Then the attacks,
-# ten to twenty times as long, the last ones beside a student's waits, code of every configuration, written and run,
-# and every pair of mistakes in every architecture.
+# ten to twenty times as long, the last ones beside a student's waits, and code of every configuration, written and run.
 soak: $(VENV)/test.stamp browser
 	SOAK_LINKS=10000 SOAK_SECONDS=3 $(PY) -m pytest -q tests/browser/test_hostile_links.py
 	SOAK_ATTACKS=60 $(PY) -m pytest -q tests/attacks
 	SOAK_EXPORTS=2000 $(PY) -m pytest -q tests/export
-	SOAK_MISTAKES=all $(PY) -m pytest -q tests/mistakes
 	SOAK_PAUSES=all $(PY) -m pytest -q tests/browser/test_quick_choices.py
 	ATTACK_SECONDS=60 $(PY) -m pytest -q tests/browser/test_attacks.py
 

@@ -9,8 +9,8 @@ from benchmarks.results import Result, interleaved, paired_ratio, seconds
 from benchmarks.training import CONFIG
 from playground.jobs import JobHandle
 from playground.jobs.cluster import ClusterPool
+from playground.training.job import TrainingRequest, TrainingState
 from playground.training.recipe import Recipe
-from playground.training.run_state import TrainingRequest, TrainingState
 
 RECIPE = Recipe(steps=300, lr=1e-3)
 

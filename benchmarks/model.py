@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.results import Result, interleaved, paired_ratio
-from playground.analysis.sweeps import Sweep, list_heads, score_change
+from playground.analysis.sweeps import list_heads, measure_variants, score_change
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.model.attention import AttentionMask, attend
@@ -214,10 +214,10 @@ def part_effects() -> Iterator[Result]:
     batch = words([" ".join(tokens)]).encode_batch([" ".join(tokens)])
     parts = list_heads(config)
     untouched = encoder_run.run(encoder, batch)
-    sweep = Sweep([[part] for part in parts], score_change(untouched))
+    variants, score = [[part] for part in parts], score_change(untouched)
     times = interleaved(
         {
-            "parts": lambda: sweep.measure(encoder, batch, 0, untouched),
+            "parts": lambda: measure_variants(variants, score, encoder, batch, untouched),
             "changed": lambda: encoder_run.run(encoder, batch, interventions=parts[:1]),
             "plain": lambda: encoder_run.run(encoder, batch),
             "none": lambda: encoder(batch.ids, batch.mask, _trace_unchanged(encoder, batch)),

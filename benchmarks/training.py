@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
-from playground.training.cost import measure_speed
+from playground.training.job import measure_speed
 from playground.training.network import N_EVALUATIONS
 from playground.training.recipe import Recipe
 from playground.training.tasks import Data, make_data

@@ -1,10 +1,9 @@
 """Who attends to whom: every head at once, one head large, and what can be computed from it."""
 
-from playground.analysis.attention import mean_entropy, measure_habits, rollout
+from playground.analysis.attention import mean_entropy, measure_habits, rollout, search_heads
 from playground.analysis.attribution import split_score
 from playground.analysis.counterfactuals import change_text, judge_swap
-from playground.analysis.head_search import search_heads
-from playground.analysis.stream_sources import split_stream
+from playground.analysis.streams import split_stream
 from playground.model.attention import Attention, attend
 from playground.views.attention.page import attention_scene, show_attention
 from playground.web.shared import panels

@@ -9,7 +9,7 @@ from torch import Tensor
 
 from playground import diagnosis
 from playground.charts.chart import Button, Paragraph
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import escape_markdown, quote_token
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.mistakes.edits import Input, run_edited

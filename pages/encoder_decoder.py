@@ -9,8 +9,8 @@ from playground.link.params import DEFAULT_TEXT
 from playground.model import EncoderDecoder, attention
 from playground.model.encoder_decoder import DecoderBlock
 from playground.runs import pair_run
-from playground.training.tasks.translation import ENGLISH
-from playground.views.encoder_decoder import TRANSLATE, pair_scene, show_encoder_decoder
+from playground.training.tasks.translation import ENGLISH, TRANSLATE
+from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value, trained_network
 from playground.web.session import caches

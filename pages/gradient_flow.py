@@ -3,13 +3,13 @@
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.analysis import gradient_variants, gradients
+from playground.analysis import gradients
 from playground.charts.scene import Scene
 from playground.link import query
 from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
-from playground.views.variant_curves import WatchedVariants
+from playground.views.training_curves import WatchedVariants
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiments import (
     Experiment,
@@ -38,7 +38,7 @@ def plan_pair() -> tuple[VariantRun, ...]:
     recipe = view.pair_recipe(current_value("seed"))
     config = query.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
     names = dict.fromkeys(current_value(f"gradient_{which}") for which in ("first", "second"))
-    pair = [gradient_variants.BY_NAME[name] for name in names]
+    pair = [gradients.BY_NAME[name] for name in names]
     return view.pair_trainings(config, pair, recipe, training_data(recipe))
 
 
@@ -57,10 +57,10 @@ def train_both() -> None:
 def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are."""
     status = experiment_buttons.variants_status(experiment)
-    experiment_buttons.show_progress(experiment, experiment.job.progress, status)
+    experiment_buttons.show_progress(experiment, status)
     state, data = experiment.state, training_data(experiment.inputs[0].recipe)
     if state is not None:
-        scene = Scene(WatchedVariants(state, data, experiment.in_progress))
+        scene = Scene(WatchedVariants(state, data, not experiment.ended))
         render(view.show_pair(scene), scene)
 
 
@@ -68,6 +68,4 @@ panels.draw_heading("Does the gradient reach the first layer?")
 panels.require_text(current_setup(), say("gradient_flow", "no-text"))
 explore_gradient_flow()
 train_both()
-panels.code_behind(
-    "gradient_flow", gradients.next_token_loss, gradients.backward, gradient_variants.with_variant, EncoderBlock
-)
+panels.code_behind("gradient_flow", gradients.next_token_loss, gradients.backward, gradients.with_variant, EncoderBlock)

@@ -2,26 +2,74 @@
 
 import streamlit as st
 
+from playground.accounting.readable import duration
+from playground.link import query
+from playground.link.params import TASK_TITLES
+from playground.training.answers import right_answer
 from playground.training.network import Tagger
+from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer, clip_gradient, cross_entropy, learning_rate
-from playground.web.shared import panels
-from playground.web.views import training, training_settings
+from playground.views.training import describe_shape, describe_size
+from playground.web.choices import shortcuts, widgets
+from playground.web.choices.setup import current_setup
+from playground.web.session import trained_slot
+from playground.web.session.experiments import machine_speed, session_experiments, training_data
+from playground.web.shared import experiment_buttons, panels
+from playground.web.views import training as live
+from playground.words import say
 
 panels.draw_heading("How does a transformer learn?")
-training.show_training_again()
+live.show_training_again()
 answer = st.container()  # drawn once the settings are known, to which it may not belong any more
+slot = trained_slot.session_slot()
 run, settings = st.columns([5, 3], gap="medium")
 with run:
-    training_settings.pick_task()
-    plan = training_settings.plan_or_error()
+    task = TASKS[
+        TASK_TITLES[widgets.menu("training_task", say("training", "task"), on_change=shortcuts.use_task_defaults)]
+    ]
+    st.markdown(say("training", f"question-{task.name}"))
+    if task.reads_text:
+        placeholder = say("training", "text.placeholder")
+        widgets.text("training_text", say("training", "text"), height=90, placeholder=placeholder)
+    plan = experiment_buttons.plan_or_error(live.make_plan)
     with answer:
-        training.draw_answer(plan)
-    training_settings.show_question(plan)
-    training_settings.start_row(plan)
+        live.draw_answer(plan)
+    if plan is not None:
+        data = training_data(plan.recipe)
+        small = "yes" if query.trains_small(current_setup().state.asked) else "no"
+        shape, size = describe_shape(plan.config), describe_size(plan.config, data)
+        right = task.join(right_answer(data, data.validation.targets[0]))
+        st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
+        st.caption(say("training", "architecture", small=small, shape=shape, size=size))
+    experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment, has_network=slot.trained is not None)
+    experiment = session_experiments().get(live.PAGE)
+    if plan is not None and (experiment is None or experiment.inputs != live.inputs_of(plan)):
+        recipe, time = plan.recipe, duration(machine_speed().seconds(plan.config, plan.recipe))
+        batch = min(recipe.batch_size, len(training_data(recipe).train))
+        st.caption(say("training", "cost", time=time, steps=recipe.steps, batch=batch, seed=str(recipe.seed)))
     offer = st.container()
-    training.show_run()
+    if experiment is not None:
+        experiment_buttons.follow(live.follow_curves, live.PAGE)
+        details = st.expander(
+            say("training", "details"), icon=":material/monitoring:", key="training_details_open", on_change="rerun"
+        )
+        if details.open:
+            with details:
+                experiment_buttons.follow(live.follow_details, live.PAGE)
     answers = st.container()
 with settings:
-    training_settings.draw_settings(plan)
-training.after_training(offer, answers)
+    live.draw_settings(plan)
+if slot.problem:
+    st.warning(say("training", "not-kept", problem=slot.problem))
+experiment_buttons.follow(live.follow_attention, live.PAGE, every=2.5)
+in_progress = experiment is not None and not experiment.ended
+if slot.newest is not None:
+    with answers if in_progress else offer:  # below the curves while they are what there is to see
+        live.offer_network(slot.newest)
+    with answers:
+        live.draw_runs(slot.runs)
+live.draw_upload()
+if slot.trained is not None and not in_progress:
+    with answers:  # last, as it may end the page
+        live.draw_answers(slot.trained)
 panels.code_behind("training", Trainer, Tagger, cross_entropy, learning_rate, clip_gradient)

@@ -1,6 +1,6 @@
 """What if: the computation changed, and what followed."""
 
-from playground.analysis.sweeps import Sweep, score_change, score_nearness, score_similarity
+from playground.analysis.sweeps import measure_variants, score_change, score_nearness, score_similarity
 from playground.model.changes import Kind
 from playground.model.interventions import InterventionTrace
 from playground.web.shared import panels
@@ -10,4 +10,4 @@ panels.draw_heading("What if a part worked otherwise?")
 panels.draw_run_line()
 explore_changes()
 draw_how_to_read()
-panels.code_behind("what_if", Kind, InterventionTrace, Sweep, score_change, score_nearness, score_similarity)
+panels.code_behind("what_if", Kind, InterventionTrace, measure_variants, score_change, score_nearness, score_similarity)

@@ -1,4 +1,4 @@
-"""Which mistake did I make? A visitor's intermediates beside the model's own, and what explains the differences."""
+"""Which mistake did I make? Somebody's intermediates beside the model's, and what explains the differences."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,10 +20,10 @@ TOLERANCE = 1e-4
 """How far a number may be off, as a share of the largest in its tensor, or of 1 if that is smaller."""
 
 NOISE = 1e-2
-"""Up to which share differences may be noise: lower precision, or another library."""
+"""Differences up to this share may be noise: lower precision, or another library."""
 
 _GROWTH = 10
-"""How many times larger noise may get from the tensors before to the first one that differs."""
+"""How much noise may grow from the tensors before to the first one that differs."""
 
 _RULED_OUT = 3
 """How many mistakes a report rules out."""
@@ -37,7 +37,6 @@ class Difference:
     off: float
     """The largest difference, as a share as for `TOLERANCE`."""
     place: tuple[int, ...]
-    """Of the largest difference."""
     theirs: float
     ours: float
     of_largest: float
@@ -56,21 +55,18 @@ class Diagnosis:
     """What explains somebody's tensors."""
 
     differences: tuple[Difference, ...]
-    """In the order of the computation."""
     n_compared: int
     config: ModelConfig
-    """The model's."""
     explanations: Mapping[tuple[str, ...], str | None] = field(default_factory=dict)
-    """All with the fewest mistakes, by keys of the registry that together reproduce every tensor; and the first tensor
-    in which each differs from the first explanation."""
+    """All with the fewest mistakes, by their keys; and the first tensor in which each differs from the first one."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
-    """Mistakes that explain the first difference, and the tensor that rules each out as the only one."""
+    """Mistakes that explain the first difference, and the tensor that rules each out alone."""
     theirs: Mapping[str, Tensor] = field(default_factory=dict)
     """The given tensors, with the model's axes."""
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """Tensors that came with other axes: the place of each of the model's axes in theirs."""
+    """By tensor that came with other axes: the place of each of the model's axes in it."""
     is_noise: bool = False
-    """Whether no mistake explains differences which are small and begin as small."""
+    """Whether nothing explains the differences, and they are small from the start."""
 
     @property
     def first(self) -> str | None:
@@ -79,7 +75,7 @@ class Diagnosis:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """Keys of the mistakes that reproduce every tensor; () if none do, or none are needed."""
+        """The first explanation; () if there is none, or none is needed."""
         return next(iter(self.explanations), ())
 
     def report(self) -> str:
@@ -149,7 +145,7 @@ def diagnose(
 
 
 def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return their tensors in the order of the computation, and the order of axes that had to be moved."""
+    """Return their tensors in the order of the computation, and the orders of axes that were moved."""
     if unknown := next((name for name in tensors if name not in ours), ""):
         near = [name for name in ours if name.rpartition(".")[2] == unknown.rpartition(".")[2]] or list(ours)
         name, meant = quote_text(unknown), quote_text(near[0])
@@ -210,7 +206,7 @@ def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Di
 
 
 class _PartedError(Exception):
-    """A pass has another tensor than somebody."""
+    """A tensor differs."""
 
 
 class _Search:
@@ -224,7 +220,7 @@ class _Search:
         self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
 
     def explain(self, first: str) -> tuple[dict[tuple[str, ...], str | None], dict[str, str]]:
-        """Return the smallest explanations, and what rules out each mistake that explains the first difference."""
+        """Return the smallest explanations, and what rules out others."""
         parted = {each.key: self._find_parting(each) for each in self._candidates}
         found: list[tuple[Mistake, ...]] = [(MISTAKES[key],) for key, name in parted.items() if name is None]
         after = self._names[self._names.index(first) + 1 :]
@@ -237,7 +233,7 @@ class _Search:
         return self._compare(found), ruled_out
 
     def _find_pairs(self, ones: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
-        """Return each of these with any other of another part, where the two reproduce every tensor."""
+        """Return the pairs of one of these and any of another part that reproduce every tensor."""
         both = ({one.key, other.key} for one in ones for other in self._candidates if one.part != other.part)
         pairs = dict.fromkeys(tuple(each for each in self._candidates if each.key in pair) for pair in both)
         return [pair for pair in pairs if self._reproduces(pair)]
@@ -248,7 +244,7 @@ class _Search:
         return next((name for name in self._names if self._differs(name, ours[name])), None)
 
     def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
-        """Return whether a pass with these mistakes has every given tensor; it ends at the first that it has not."""
+        """Return whether a pass with these mistakes has every given tensor; it ends early if not."""
 
         def watch(name: str, tensor: Tensor) -> None:
             if name in self._names and self._differs(name, tensor.cpu()):
@@ -267,12 +263,11 @@ class _Search:
         return _measure(name, self._given.theirs[name], ours, self.real).off > self._tolerance
 
     def _changes(self, mistake: Mistake, name: str) -> bool:
-        """Return whether a mistake changes a tensor."""
         ours, edited = (self._run(mistakes)[name] for mistakes in ([], [mistake]))
         return _measure(name, edited, ours, self.real).off > TOLERANCE
 
     def _compare(self, found: Sequence[tuple[Mistake, ...]]) -> dict[tuple[str, ...], str | None]:
-        """Return the explanations, those that fit padding too first, and where they differ from the first."""
+        """Return the explanations, those that fit padding too first."""
         passes = {tuple(each.key for each in mistakes): self._run(mistakes) for mistakes in found}
 
         def parts(one: Mapping[str, Tensor], other: Mapping[str, Tensor], tolerance: float) -> list[str]:

@@ -71,20 +71,20 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
                 _display_text(drawing.note)
         case charts.Table():
             _put(draw_table(item, scene))
+        case charts.Paragraph(text, "code"):
+            _display_text(f"```text\n{text}\n```")
         case charts.Paragraph(text, kind):
             _display_text(f"### {text}" if kind == "header" else text)
         case charts.Formula(latex):
             _display_text(f"$$\n{latex}\n$$")
-        case charts.Code(text):
-            _display_text(f"```text\n{text}\n```")
-        case charts.Metrics(metrics):
-            _display_text("  \n".join(f"{each.label}: **{each.value}** {each.change}".rstrip() for each in metrics))
+        case charts.Metric(label, value):
+            _display_text(f"{label}: **{value}**")
         case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)
         case charts.Panel(key, title, ()):
             _display_text(f"*{title}*: add `{key}=true` to the link.")
-        case charts.Group(items=items) | charts.Panel(items=items) | charts.Later(items):
+        case charts.Group(items=items) | charts.Panel(items=items):
             for each in items:
                 _display(each, scene)
 

@@ -1,13 +1,15 @@
 """What attention patterns show: entropy and rollout, what a head is known for, and which heads link two tokens.
 
-Legend: L layers; H heads; T tokens, padding included. A pattern's rows are queries.
+Legend: L layers; H heads; T tokens, padding included; n cells. A pattern's rows are queries.
 """
 
 import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
@@ -15,34 +17,43 @@ from playground.errors import InputError
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 
+Mask = NDArray[np.bool_]
+
 
 def entropy(patterns: Array) -> Array:
-    """How spread out each row is, in bits: −Σ p log₂ p over keys; (…, T, T) → (…, T).
-
-    0: all on one token; log₂ n: evenly on n tokens. A fully masked row gives 0.
-    """
+    """Return −Σ p log₂ p over the keys of each row, in bits: (…, T, T) → (…, T); 0 for a fully masked row."""
     logs = np.log2(patterns, where=patterns > 0, out=np.zeros_like(patterns))
     bits: Array = np.maximum(0, 0 - (patterns * logs).sum(axis=-1))
     return bits
 
 
-def mean_entropy(patterns: Array, rows: NDArray[np.bool_]) -> Array:
-    """Each head's entropy in bits, averaged over the query rows that count: (L, H, T, T), (T,) → (L, H)."""
+def mean_entropy(patterns: Array, rows: Mask) -> Array:
+    """Average each head's entropy in bits over the chosen query rows: (L, H, T, T), (T,) → (L, H)."""
     means: Array = entropy(patterns)[..., rows].mean(axis=-1)
     return means
 
 
-def highest_entropy(allowed: NDArray[np.bool_], rows: NDArray[np.bool_]) -> float:
-    """What `mean_entropy` is if every query attends evenly to all that it may: (T, T) queries by keys, (T,) → bits."""
+def highest_entropy(allowed: Mask, rows: Mask) -> float:
+    """Return `mean_entropy` for queries that attend evenly to all keys they may: (T, T), (T,) → bits."""
     return float(np.log2(allowed[rows].sum(axis=-1)).mean())
 
 
-def rollout(patterns: Array, *, residual: bool = True) -> Array:
-    """Attention traced back through the layers to the input (Abnar & Zuidema 2020, section 3).
+def pattern_spread(run: Run) -> Array:
+    """Return each head's mean entropy over real queries as a share of the highest, (L, H), 0 … 1.
 
-    Heads are averaged; with residual connections half of every token stays where it is, 0.5 A + 0.5 I; the layers'
-    matrices are multiplied. What a query gathers is taken to stay at its position: see `merge_moves_results`.
-    (L, H, T, T) → (L, T, T): row q of layer l is what q holds there of each input token.
+    NaN if no token has two keys to choose from.
+    """
+    rows = ~run.padding
+    highest = np.array([[highest_entropy(run.allowed_in(i), rows)] for i in range(run.config.n_layers)])  # (L, 1)
+    spread = mean_entropy(run.patterns(), rows)
+    shares: Array = np.divide(spread, highest, out=np.full_like(spread, np.nan), where=highest > 0).astype(np.float32)
+    return shares
+
+
+def rollout(patterns: Array, *, residual: bool = True) -> Array:
+    """Trace attention back to the input tokens (Abnar & Zuidema 2020, section 3): (L, H, T, T) → (L, T, T).
+
+    Multiplies the layers' mean patterns; residual connections make them 0.5 A + 0.5 I.
     """
     mixing = patterns.mean(axis=1)  # (L, T, T)
     if residual:
@@ -56,14 +67,11 @@ def rollout(patterns: Array, *, residual: bool = True) -> Array:
 
 
 def merge_moves_results(config: ModelConfig, n_tokens: int) -> bool:
-    """Whether joining the heads puts their results at other positions than the query's; padding is among the tokens.
-
-    The merge `reshape` does, wherever there is more than one head and more than one token.
-    """
+    """Whether merging the heads (`reshape`) puts results at other positions than their query's."""
     return config.head_merge == "reshape" and config.n_heads > 1 and n_tokens > 1
 
 
-Mask = NDArray[np.bool_]
+# --- what heads are known for
 
 PROBES = (
     "The old clock on the wall stopped at noon.",
@@ -79,14 +87,13 @@ PROBES = (
     "Snow fell.",
     "Because the bridge was closed, we took the long road along the river to the city.",
 )
-"""Sentences that every head can be measured on: short and long, with repeated words and several marks."""
 
 KNOWN_FROM = 0.5
-"""Score from which on a head is known for something; a rule's places also have to get twice an even head's share."""
+"""Score from which a head is known for something; it must also be twice an even head's."""
 
 
 def check_probes(unknown: Sequence[Sequence[bool]]) -> None:
-    """Raise InputError where too many of these tokens, those of the fixed sentences, are unknown to the tokenizer."""
+    """Raise InputError if more than a quarter of the probes' tokens are unknown to the tokenizer."""
     flags = [flag for sentence in unknown for flag in sentence]
     if sum(flags) > len(flags) / 4:
         raise InputError("This tokenizer knows too few words of the fixed sentences; look at this text instead.")
@@ -97,15 +104,12 @@ class Habits:
     """Every head's scores, by the name of the rule."""
 
     scores: dict[str, NDArray[np.float64]]
-    """(L, H), in 0 … 1; NaN where no query has a place that the rule names."""
+    """(L, H), in 0 … 1; NaN if no query has a key that the rule names."""
     even: dict[str, NDArray[np.float64]]
-    """(L,): what a head of each layer would score that attends evenly to all keys it may."""
+    """(L,): the score of a head that attends evenly to all keys it may."""
 
     def known_for(self, layer: int, head: int) -> str | None:
-        """The rule that a head follows most, by `KNOWN_FROM`; None where it follows none.
-
-        `position only` stands back where another rule is met: whoever looks one token back follows the distance too.
-        """
+        """Return the rule that a head follows most; `position only` gives way to any other."""
         scores = {
             name: float(values[layer, head])
             for name, values in self.scores.items()
@@ -116,12 +120,7 @@ class Habits:
         return max(scores, key=lambda name: scores[name], default=None)
 
 
-def _previous(run: Run) -> Mask:
-    return np.eye(len(run.tokens), k=-1, dtype=bool)
-
-
-def _next(run: Run) -> Mask:
-    return np.eye(len(run.tokens), k=1, dtype=bool)
+POSITION_ONLY = "position only"
 
 
 def _same(run: Run) -> Mask:
@@ -129,39 +128,27 @@ def _same(run: Run) -> Mask:
     return np.asarray(tokens[:, None] == tokens, dtype=bool)
 
 
-def _special(run: Run) -> Mask:
-    return np.broadcast_to(run.special & ~run.padding, run.allowed.shape)
-
-
 def _punctuation(run: Run) -> Mask:
     marks = [all(unicodedata.category(letter).startswith("P") for letter in token) for token in run.tokens]
     return np.broadcast_to(np.array(marks) & ~run.special, run.allowed.shape)
 
 
-POSITION_ONLY = "position only"
-
 RULES: dict[str, Callable[[Run], Mask]] = {
-    "previous token": _previous,
-    "next token": _next,
+    "previous token": lambda run: np.eye(len(run.tokens), k=-1, dtype=bool),
+    "next token": lambda run: np.eye(len(run.tokens), k=1, dtype=bool),
     "same token": _same,
-    "[CLS] and [SEP]": _special,
+    "[CLS] and [SEP]": lambda run: np.broadcast_to(run.special & ~run.padding, run.allowed.shape),
     "punctuation": _punctuation,
 }
-"""Which keys each rule names for every query: (T, T). Previous and next: Clark et al. 2019, "What Does BERT Look At?",
-section 3.1, and the positional heads of Voita et al. 2019, section 5. Same token: the query's own place and every other
-one with the same piece. Special tokens, as a sink for weight that has no better use, and punctuation: Clark et al.
-2019, section 3.2."""
+"""Keys by rule for every query, (T, T): Clark et al. 2019, "What Does BERT Look At?", section 3."""
 
 
 @np.errstate(invalid="ignore")
 def measure_habits(runs: Sequence[Run]) -> Habits:
-    """Score every head of one encoder on runs of it.
+    """Score every head of one encoder on runs of it; queries are the text's own tokens.
 
-    A rule's score is the weight on the keys that it names, averaged over the queries for which it names one that they
-    may attend to. `position only` is the share of the variance of all weights that the distance between query and key
-    alone explains: R² of the mean weight at each distance, adjusted for their number (after the variability of Vig &
-    Belinkov 2019, "Analyzing the Structure of Attention in a Transformer Language Model", which asks the same of
-    position). Queries are the text's own tokens: special ones and padding ask nothing here.
+    A rule's score is the mean weight on its keys, that of `position only` the adjusted R² of the mean weight at each
+    distance (after Vig & Belinkov 2019).
     """
     scores, even = {}, {}
     patterns = [run.patterns() for run in runs]
@@ -185,14 +172,11 @@ def measure_habits(runs: Sequence[Run]) -> Habits:
 
 
 def _asking(run: Run) -> Mask:
-    """(T,): the queries that count."""
     return ~run.special & ~run.padding
 
 
 @np.errstate(divide="ignore", invalid="ignore")
-def _explained_by_distance(
-    runs: Sequence[Run], patterns: Sequence[NDArray[np.float32]], layer: int
-) -> NDArray[np.float64]:
+def _explained_by_distance(runs: Sequence[Run], patterns: Sequence[Array], layer: int) -> NDArray[np.float64]:
     """Adjusted R² of the mean weight at each distance in one layer, not below 0: (H,)."""
     cells, distances = [], []
     for run, pattern in zip(runs, patterns, strict=True):
@@ -214,14 +198,62 @@ def _explained_by_distance(
     return explained
 
 
-def pattern_spread(run: Run) -> Array:
-    """How evenly each head spreads its attention: mean entropy of its rows, as a share of the highest, (L, H).
+# --- which heads link two tokens
 
-    0: every token attends to one key alone, the most striking pattern. 1: every token attends to all keys evenly.
-    NaN where no token has two keys to choose from. Padding's rows do not count.
+FEWEST = 8
+"""Least number of cells to compare one with; the nearest distances fill up."""
+
+LEAST = 1e-5
+"""Weights are clipped to this and 1 minus this, as the log-odds of 0 and 1 are infinite."""
+
+
+def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
+    """Rank all heads by the weight from a query to a key, the largest first.
+
+    `rank` is among the query's keys, `z` among the head's log-odds at that distance; NaN if a window hides the cell.
     """
-    rows = ~run.padding
-    highest = np.array([[highest_entropy(run.allowed_in(i), rows)] for i in range(run.config.n_layers)])  # (L, 1)
-    spread = mean_entropy(run.patterns(), rows)
-    shares: Array = np.divide(spread, highest, out=np.full_like(spread, np.nan), where=highest > 0).astype(np.float32)
-    return shares
+    queries, keys = _other_cells(run, query, key)
+    allowed = run.allowed_in_layers()  # (L, T, T)
+    patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in range(len(allowed))]
+
+    def seen(*at: Any) -> Array:
+        """All heads' weights at these places, (L · H, …); NaN if hidden."""
+        each = (np.where(may[at], pattern[:, *at], np.nan) for may, pattern in zip(allowed, patterns, strict=True))
+        return np.concatenate([*each])
+
+    cells, others, rows = seen(query, key), seen(queries, keys), seen(query)  # (L · H,), (L · H, n), (L · H, T)
+    ranks = np.where(np.isnan(cells), np.nan, 1 + (rows > cells[:, None]).sum(axis=1))
+    heads = pd.MultiIndex.from_product([range(len(patterns)), range(run.config.n_heads)], names=["layer", "head"])
+    columns = {
+        "weight": np.concatenate([pattern[:, query, key] for pattern in patterns]),
+        "rank": ranks if np.isnan(cells).any() else ranks.astype(int),
+        "z": _z_scores(cells, others),
+    }
+    return pd.DataFrame(columns, heads).sort_values("weight", ascending=False, kind="stable")
+
+
+def _other_cells(run: Run, query: int, key: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    allowed = run.allowed & ~run.padding[:, None]
+    allowed[query, key] = False
+    queries, keys = np.nonzero(allowed)
+    off = np.abs((keys - queries) - (key - query))
+    enough = np.flatnonzero(np.bincount(off, minlength=1).cumsum() >= FEWEST)
+    nearest = off <= (enough[0] if enough.size else len(run.tokens) * 2)
+    return queries[nearest], keys[nearest]
+
+
+@np.errstate(divide="ignore", invalid="ignore")
+def _z_scores(weights: Array, others: Array) -> Array:
+    """Compare (N,) cells with (N, n) others, row by row; NaN is left out."""
+    if others.shape[1] < 2:
+        return np.full(len(weights), np.nan, np.float32)
+    compared = np.ma.masked_invalid(_log_odds(others))
+    mean, spread = (each.filled(np.nan) for each in (compared.mean(axis=1), compared.std(axis=1)))
+    z: Array = (_log_odds(weights) - mean) / np.where(spread > 1e-6, spread, np.nan)
+    return z
+
+
+def _log_odds(weights: Array) -> Array:
+    inside = np.clip(weights, LEAST, 1 - LEAST)
+    odds: Array = np.log(inside) - np.log1p(-inside)
+    return odds

@@ -1,104 +1,56 @@
 """Why one token attends to another: a score taken apart by source, its rivals, and what its weight moves.
 
-The score is bilinear: s = (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head. With x_q and x_k split by source, it is a
-matrix that adds up to s (Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits"). Rotary positions
-turn each part alike. What a score gets by distance is one more source, which meets itself alone.
+The score (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head is bilinear: split by source, it is a matrix that adds up to it
+(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
 
 Legend: T tokens, padding included; H heads; D = d_model; S sources.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
-from typing import Literal
+from functools import cached_property, partial
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from torch import Tensor
 
-from playground.analysis.changes import list_row_changes
-from playground.analysis.stream_sources import BIASES, CHANGES, DISTANCE, Source, StreamSplit
+from playground.analysis.streams import BIASES, CHANGES, DISTANCE, Source, StreamSplit
 from playground.analysis.tex import Floats
-from playground.analysis.walkthrough import Walk
+from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
-from playground.runs.arrays import Array
 
-
-@dataclass(frozen=True)
-class HeadMaps:
-    """The maps of one head in fp64: y = W x + b. D = d_model."""
-
-    q: Floats
-    """W_Q, (d_head, D)."""
-    q_bias: Floats
-    """(d_head,)"""
-    k: Floats
-    """W_K, (d_head, D)."""
-    k_bias: Floats
-    """(d_head,)"""
-    o: Floats
-    """(D, d_head): the columns of W_O that read one piece of the merged heads."""
+HeadMaps: TypeAlias = Mapping[str, Floats]
+"""The maps of one head in fp64: `q` and `k`, (d_head, D); `q_bias` and `k_bias`, (d_head,); `o`, (D, d_head)."""
 
 
 def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None) -> HeadMaps:
-    """The maps of one head; its output is that piece of the merged heads, from 0, the head's own by default."""
+    """Return the maps of one head; `o` reads that piece of the merged heads."""
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     attn = block.attn
     (q, q_bias), (k, k_bias), _ = ((weight[head], bias[head]) for weight, bias in maps_by_head(attn).values())
     o = attn.o.weight.view(-1, attn.n_heads, attn.d_head)[:, head if piece is None else piece]
-    return HeadMaps(*map(_to_fp64, (q, q_bias, k, k_bias, o)))
-
-
-def _to_fp64(tensor: Tensor) -> Floats:
-    return tensor.detach().cpu().numpy().astype(np.float64)
+    tensors = {"q": q, "q_bias": q_bias, "k": k, "k_bias": k_bias, "o": o}
+    return {name: tensor.detach().cpu().numpy().astype(np.float64) for name, tensor in tensors.items()}
 
 
 @dataclass(frozen=True)
 class Competition:
-    """A query's allowed keys in the softmax, the highest score first."""
+    """A query's allowed keys in the softmax, the highest score first; arrays are (n,)."""
 
     keys: NDArray[np.intp]
-    """(n,): their positions."""
     scores: Floats
-    """(n,)"""
     weights: Floats
-    """(n,)"""
     lead: Floats
-    """(n,): how far the chosen key's score is above each; weights differ by the factor e^lead."""
+    """How far the chosen key's score is above each."""
     rank: int
-    """The chosen key's place, from 1."""
-
-
-@dataclass(frozen=True)
-class Moved:
-    """What a weight w moves from the key to the query, w v, and where it ends up.
-
-    A heavy weight on a short value moves little (Kobayashi et al. 2020, "Attention is Not Only a Weight").
-    """
-
-    value_norm: float
-    """‖v‖ of the key, in this head."""
-    moved_norm: float
-    """‖w v‖"""
-    head_shares: Floats
-    """(T,): every key's share of the head's output z = Σ w v, by projection: (w v) · z / ‖z‖². They add up to 1, and a
-    key that pulls against the others has a negative one. NaN where z is 0."""
-    written_norm: float
-    """‖W_O w v‖, with the columns of W_O that read this head."""
-    output_share: float
-    """The share of attention's output at that token, all heads together, by projection as above; b_O is no head's."""
-    token: int
-    """Whose vector it is written to: the query, but with `head_merge="reshape"`."""
 
 
 @np.errstate(invalid="ignore", over="ignore")
 def compete(walk: Walk) -> Competition:
-    """The walk's key among all that its query may attend to, itself among them, as the model itself computes it.
-
-    Where changes set weights of the query, these are the weights before them.
+    """Compare the walk's key with all that its query may attend to, before changes set weights.
 
     Raises:
         ValueError: the mask hides the key from the query.
@@ -118,43 +70,52 @@ def compete(walk: Walk) -> Competition:
 
 
 def destination(walk: Walk) -> tuple[int, int]:
-    """The token whose merged vector the head's output for the query lands in, and as which of its H pieces."""
+    """Return the token whose merged vector gets the head's output for the query, and which of its H pieces."""
     if walk.config.head_merge == "transpose":
         return walk.query, walk.head
     return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
 
 
+@dataclass(frozen=True)
+class Moved:
+    """What a weight w moves from key to query, w v (Kobayashi et al. 2020, "Attention is Not Only a Weight")."""
+
+    value_norm: float
+    """‖v‖ of the key, in this head."""
+    moved_norm: float
+    """‖w v‖"""
+    head_shares: Floats
+    """(T,): every key's share of the head's output z = Σ w v, by projection: (w v) · z / ‖z‖²; NaN if z is 0."""
+    written_norm: float
+    """‖W_O w v‖, with the columns of W_O that read this head."""
+    output_share: float
+    """Share of attention's output at that token, all heads together, by projection."""
+
+
 @np.errstate(invalid="ignore", over="ignore", divide="ignore")
 def move(walk: Walk, maps: HeadMaps) -> Moved:
-    """What the walk's weight moves; the maps are those of its head, for the piece that `destination` names."""
+    """Return what the walk's weight moves; the maps are for the piece of `destination`."""
     weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
     values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
     z = weights @ values
     moved = weights[walk.key] * values[walk.key]
-    token, _ = destination(walk)
-    written = maps.o @ moved  # (D,)
-    output = walk.layer["attn.out"][token].astype(np.float64)
+    written = maps["o"] @ moved  # (D,)
+    output = walk.layer["attn.out"][destination(walk)[0]].astype(np.float64)
     return Moved(
-        value_norm=_length(values[walk.key]),
-        moved_norm=_length(moved),
+        value_norm=float(np.linalg.norm(values[walk.key])),
+        moved_norm=float(np.linalg.norm(moved)),
         head_shares=(weights[:, None] * values) @ z / (z @ z),
-        written_norm=_length(written),
+        written_norm=float(np.linalg.norm(written)),
         output_share=float((written @ output) / (output @ output)),
-        token=token,
     )
 
 
-def _length(vector: Floats | Array) -> float:
-    return float(np.linalg.norm(vector.astype(np.float64)))
+Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]
 
 
 @dataclass(frozen=True)
 class ScoreSplit:
-    """A score by source, and its difference to an opponent's by source.
-
-    The softmax sees differences of scores alone. So `relative` has each contribution minus the opponent's: why this
-    key, rather than that one. The opponent is another key, or the mean of all that the query may attend to.
-    """
+    """A score by source, and its difference to an opponent's."""
 
     sources: tuple[Source, ...]
     matrix: Floats
@@ -162,15 +123,13 @@ class ScoreSplit:
     relative: Floats
     """(S, S), the same minus the opponent's."""
     score: float
-    """What the model computed, before any mask."""
     opponent_score: float
-    """The opponent's; NaN where that is the mean of no keys."""
     opponent: int | None = None
-    """The opponent's position; None: the mean over the keys that the query may attend to."""
+    """A position; None: the mean over the keys that the query may attend to."""
 
     @property
     def lead(self) -> float:
-        """How far the score is above the opponent's; below 0 where the opponent's is higher."""
+        """How far the score is above the opponent's."""
         return self.score - self.opponent_score
 
     @property
@@ -180,19 +139,24 @@ class ScoreSplit:
 
     @property
     def by_key_source(self) -> Floats:
-        """(S,): the lead by what wrote the key's vector and the opponent's."""
+        """The lead by source of the key's vector and the opponent's, (S,)."""
         return self.relative.sum(axis=0)  # type: ignore[no-any-return]
+
+    @cached_property
+    def amounts(self) -> dict[Group, float]:
+        """The lead by group of the key's sources, the largest size first."""
+        totals: dict[Group, float] = {}
+        for source, amount in zip(self.sources, self.by_key_source, strict=True):
+            group: Group = "others" if source.kind in ("segment", "bias") else source.kind  # type: ignore[assignment]
+            totals[group] = totals.get(group, 0.0) + float(amount)
+        return dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
-    """Split the score of a walk's query and key, and its difference to the opponent's.
+    """Split the score of a walk's query and key, and its difference to an opponent's.
 
-    Args:
-        walk: whose query asks, and whose key is asked.
-        stream: of the walk's layer.
-        maps: of its head.
-        opponent: the key to compare with; None compares with the mean over the keys that the query may attend to.
+    The opponent is a key; by default, the mean over the keys that the query may attend to.
     """
     scores, compared = walk.unmasked(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
     sources, parts = stream.sources, stream.parts
@@ -218,7 +182,6 @@ def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int |
 
 
 def _changes_of(walk: Walk, name: str) -> Floats:
-    """What changes of this layer's queries or keys themselves, `q` or `k`, add to the head's: (T, d_head)."""
     change = walk.layer.run.change(f"layers.{walk.layer.layer}.attn.{name}")
     shape = walk.layer[f"attn.{name}"][walk.head].shape
     return np.zeros(shape) if change is None else change[walk.head].astype(np.float64)
@@ -233,12 +196,8 @@ def _project(
     tokens: Sequence[int] | NDArray[np.intp],
     change: Floats,
 ) -> Floats:
-    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens.
-
-    The map's bias joins the biases, and what was changed behind the map the changes. A norm of queries and keys divides
-    by a number that is held at this run's, and rotary positions turn, so that both are linear.
-    """
-    weight, bias = (maps.q, maps.q_bias) if name == "q" else (maps.k, maps.k_bias)
+    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens."""
+    weight, bias = maps[name], maps[f"{name}_bias"]
     if not walk.config.qk_norm and walk.config.positions != "rotary":
         tokens_mean = parts[:, tokens].mean(axis=1, dtype=np.float64)
         projected: Floats = tokens_mean @ weight.T
@@ -258,62 +217,28 @@ def _project(
     return projected
 
 
-Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]
-Kind = Literal["mostly", "mixed", "even", "only", "unknown"]
+Verdict = Literal["mostly", "mixed", "even", "only", "unknown"]
+"""One group has at least half of all pushes and pulls, or none has; the scores differ by at most `EVEN`; there is no
+other key; or the sources do not add up."""
 
 MOST = 0.5
-"""Share of all pushes and pulls from which on one group is called the most."""
 
 EVEN = 0.05
-"""A lead, either way, up to this changes a weight by 5 % against the opponent's: too little to have a reason."""
+"""A lead up to this changes a weight by 5 %: too little to have a reason."""
 
 MOST_ROUNDING = 0.1
-"""Share of the lead that the split may leave out, as very large scores lose it to the rounding of 32-bit floats."""
-
-
-@dataclass(frozen=True)
-class Verdict:
-    """Why this key rather than its opponent, or the reverse, as far as one source of their vectors answers it."""
-
-    kind: Kind
-    """`mostly`: one group has at least half of all pushes and pulls. `mixed`: none has. `even`: the score is the
-    opponent's, within `EVEN`. `only`: there is no other key. `unknown`: the sources don't add up to the lead."""
-    amounts: dict[Group, float]
-    """What each group adds to the lead, the largest size first; groups that there are none of are left out."""
-
-    @property
-    def largest(self) -> Group:
-        """The group with the largest amount, by size."""
-        return next(iter(self.amounts))
-
-    @property
-    def share(self) -> float:
-        """The largest group's share of the sum of all sizes: 0 … 1; 0 where all are 0."""
-        total = sum(map(abs, self.amounts.values()))
-        return abs(self.amounts[self.largest]) / total if total else 0.0
 
 
 def judge(split: ScoreSplit, n_keys: int) -> Verdict:
-    """Return the verdict on the difference of two scores of a query that may attend to so many keys."""
-    totals = group_amounts(split.sources, split.by_key_source)
-    amounts = dict(sorted(totals.items(), key=lambda item: -abs(item[1])))
+    """Judge the difference of two scores of a query that may attend to so many keys."""
+    amounts = split.amounts
     if not all(map(math.isfinite, (*amounts.values(), split.lead))):
-        return Verdict("unknown", amounts)
+        return "unknown"
     if n_keys == 1:
-        return Verdict("only", amounts)
+        return "only"
     if abs(split.lead) <= EVEN:
-        return Verdict("even", amounts)
+        return "even"
     if abs(split.relative_remainder) > MOST_ROUNDING * abs(split.lead):
-        return Verdict("unknown", amounts)
-    found = Verdict("mostly", amounts)
-    pulls_along = amounts[found.largest] * split.lead > 0
-    return found if found.share >= MOST and pulls_along else Verdict("mixed", amounts)
-
-
-def group_amounts(sources: Sequence[Source], amounts: Floats) -> dict[Group, float]:
-    """Add amounts (S,) up by group; a group without a source is left out."""
-    totals: dict[Group, float] = {}
-    for source, amount in zip(sources, amounts, strict=True):
-        group: Group = "others" if source.kind in ("segment", "bias") else source.kind  # type: ignore[assignment]
-        totals[group] = totals.get(group, 0.0) + float(amount)
-    return totals
+        return "unknown"
+    largest, total = next(iter(amounts.values())), sum(map(abs, amounts.values()))
+    return "mostly" if largest * split.lead > 0 and abs(largest) >= MOST * total else "mixed"

@@ -1,58 +1,53 @@
-"""A gradient's way back through an encoder, block by block, from one loss in one backward pass.
+"""A gradient's way back through an encoder, block by block, and six encoders to compare by it.
 
-Legend: T tokens, H heads, D = d_model, L layers. A depth counts the blocks passed: 0 is the embeddings, L the last
-block.
+Legend: T tokens, H heads, V words, D = d_model, L layers. Depth 0 is the embeddings, L the last block's output.
 """
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
+from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model import Encoder, Trace, causal_mask
 from playground.model.blocks import EncoderBlock
 from playground.model.encoder import layer_masks
+from playground.model.init import Linear
 from playground.runs.arrays import freeze
 from playground.runs.budget import check_interrupted
+from playground.text import Tokenizer
+from playground.text.tokenizer import draw_vectors
 
 MAP_POINTS = frozenset(
     [f"attn.{name}" for name in ("in", "q", "k", "v", "q_projected", "k_projected", "v_projected", "z", "out")]
     + [f"ffn.{name}" for name in ("in", "up", "gate", "hidden", "out")]
 )
-"""What a block's linear maps read and what they give, by the names of its trace."""
 
 
-@dataclass(frozen=True)
-class BlockStep:
-    """One block's part of a forward pass, with its own graph."""
-
-    block: EncoderBlock
-    start: Tensor
-    """(1, T, D), what entered, cut off from what was before."""
-    out: Tensor
-    """(1, T, D)"""
-    trace: Trace
-    """`MAP_POINTS`."""
-
-
-def through_block(step: BlockStep, gradient: Tensor) -> tuple[Tensor, dict[str, float]]:
-    """The gradient at a block's start, (1, T, D), of that at its end; and the norms of its parameters' by part."""
-    norms = [parameter for norm in list_norms(step.block) for parameter in norm.parameters()]
-    maps = _linear_maps(step)
+def through_block(
+    block: EncoderBlock, ends: tuple[Tensor, Tensor], trace: Trace, gradient: Tensor
+) -> tuple[Tensor, dict[str, float]]:
+    """Carry a gradient from a block's output to its input, (1, T, D); also return its parameters' norms by part."""
+    start, out = ends
+    attn = block.attn
+    every = (block.norm1, block.norm2, block.post_norm1, block.post_norm2, attn.q_norm, attn.k_norm)
+    norms = [parameter for norm in every if norm is not None for parameter in norm.parameters()]
+    maps = _linear_maps(block, trace)
     outputs = [output for pairs in maps.values() for _, together in pairs for output in together]
-    at_start, *others = torch.autograd.grad(step.out, [step.start, *outputs, *norms], gradient, retain_graph=True)
+    at_start, *others = torch.autograd.grad(out, [start, *outputs, *norms], gradient, retain_graph=True)
     lengths = {}
     for part, pairs in maps.items():
         squares = 0.0
         for read, together in pairs:
             gradients = [_by_token(others.pop(0)) for _ in together]
-            squares += map_gradient(read, torch.cat(gradients, dim=1), has_bias=step.block.attn.o.bias is not None)
+            squares += map_gradient(read, torch.cat(gradients, dim=1), has_bias=attn.o.bias is not None)
         lengths[part] = math.sqrt(squares)
     if norms:
         lengths["norms"] = l2_norm(others)
@@ -60,99 +55,59 @@ def through_block(step: BlockStep, gradient: Tensor) -> tuple[Tensor, dict[str, 
     return at_start, {"stream": l2_norm([at_start]), **lengths, "whole layer": whole}
 
 
-def list_norms(block: EncoderBlock) -> list[nn.Module]:
-    """A block's norms, those of its heads' queries and keys among them."""
-    norms = block.norm1, block.norm2, block.post_norm1, block.post_norm2, block.attn.q_norm, block.attn.k_norm
-    return [norm for norm in norms if norm is not None]
-
-
-def _linear_maps(step: BlockStep) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
-    """By sublayer, what linear maps read, (T, d_in), and what those that read it give, in the graph."""
-    trace = step.trace
+def _linear_maps(block: EncoderBlock, trace: Trace) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
+    """By sublayer: what linear maps read, (T, d_in), and the results of those that read it, in the graph."""
     qkv = [trace.get(f"attn.{name}_projected", trace[f"attn.{name}"]) for name in "qkv"]
-    merged = step.block.attn.merge(trace["attn.z"])
     up = [trace[name] for name in ("ffn.up", "ffn.gate") if name in trace]
     return {
-        "attention": [(trace["attn.in"][0], qkv), (merged[0], [trace["attn.out"]])],
+        "attention": [(trace["attn.in"][0], qkv), (block.attn.merge(trace["attn.z"])[0], [trace["attn.out"]])],
         "feed-forward": [(trace["ffn.in"][0], up), (trace["ffn.hidden"][0], [trace["ffn.out"]])],
     }
 
 
 def _by_token(x: Tensor) -> Tensor:
-    """(1, T, D) or, cut into heads, (1, H, T, d_head) → (T, D)."""
+    """(1, T, D) or (1, H, T, d_head) → (T, D)."""
     return x[0] if x.ndim == 3 else x[0].transpose(0, 1).flatten(1)
 
 
 def map_gradient(read: Tensor, gradient: Tensor, *, has_bias: bool = True) -> float:
-    """‖∂L/∂W‖² + ‖∂L/∂b‖² of a linear map y = W x + b, in fp64, where squares far from 1 have a place.
+    """Return ‖∂L/∂W‖² + ‖∂L/∂b‖² of a linear map y = W x + b, by X (T, d_in) and G = ∂L/∂Y (T, d_out), in fp64.
 
-    With G = ∂L/∂Y these gradients are Gᵀ X and Σₜ Gₜ. Their squares add up to Σₛₜ (G Gᵀ)ₛₜ (X Xᵀ + 1)ₛₜ. So two
-    matrices of T × T numbers stand for one of d_out × d_in, which for a short sentence is many times the work.
-
-    Args:
-        read: X, (T, d_in).
-        gradient: G, (T, d_out); of several maps that read the same, side by side.
-        has_bias: whether there is a b; without one, the 1 is left out.
+    That is Σₛₜ (G Gᵀ)ₛₜ (X Xᵀ + 1)ₛₜ: two matrices T × T instead of one d_out × d_in.
     """
     x, g = read.detach().double(), gradient.double()
     return float(((g @ g.T) * (x @ x.T + has_bias)).sum().clamp_min(0))
 
 
 def l2_norm(tensors: Iterable[Tensor]) -> float:
-    """√Σ x² over all numbers of several tensors, summed in fp64: in fp32 squares far from 1 vanish or overflow."""
+    """Return √Σ x² over several tensors, in fp64."""
     dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
     norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in dense]
     return float(torch.linalg.vector_norm(torch.stack(norms)))
 
 
 Norms = NDArray[np.float64]
-"""One number a layer or a depth."""
 
 
-@dataclass(frozen=True)
-class Flow:
-    """One encoder's backward pass; every norm is L2, a vector's length. All arrays are read-only."""
-
-    loss: float
-    """As `next_token_loss` gives it."""
-    gradients: Mapping[str, Norms]
-    """By part. `whole layer`, `attention`, `feed-forward` and, where there are any, `norms`: of a layer's parameters,
-    (L,), or what this layer adds to it where layers share their parameters; `stream`: of the vectors between the
-    blocks, by depth, (L + 1,)."""
+Flow: TypeAlias = Mapping[str, Norms]
+"""L2 norms of gradients: `whole layer`, `attention`, `feed-forward`, any `norms`, of a layer's parameters, (L,); and of
+the vectors by depth, `stream`, (L + 1,)."""
 
 
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
-    """−1/T Σₜ log softmax(E hₜ)[wₜ₊₁]: every last vector names the token after its own, the last one the first.
-
-    Vectors of length √D, as norms make them, get logits that deviate by the length of E's rows. These are about 1 long
-    where the table is Glorot & Bengio's, and √D where it is N(0, 1), as torch draws it: the loss is high then, whatever
-    the blocks do. E is held fixed here: a gradient reaches the embeddings through the blocks alone.
-
-    Args:
-        vectors: (T, D), what leaves the encoder.
-        table: (V, D), the token table.
-        ids: (T,) int64.
-    """
+    """Return −1/T Σₜ log softmax(E hₜ)[wₜ₊₁], the last predicting the first: h (T, D), E (V, D), ids (T,)."""
     return F.cross_entropy(vectors @ table.detach().T, ids.roll(-1))
 
 
 def backward(
     encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
 ) -> Flow:
-    """Run `next_token_loss` forward and backward, a block at a time, as the chain rule has it.
+    """Run `next_token_loss` of ids (T,) forward and backward, block by block.
 
-    Each block's graph, and its parameters' gradients, are gone before the next block's are made.
-
-    Args:
-        encoder: whose parameters' gradients are returned as norms, not stored.
-        ids: (T,) int64.
-        vectors: (V, D), the raw vectors that ids are rows of, for an encoder without a token table. Over √D, so that
-            they are about 1 long, they are the loss's table.
-        n_layers: how many of its blocks to run; all by default.
-        causal: whether later tokens are hidden.
+    An encoder without a token table has raw `vectors` (V, D), which over √D are the loss's table.
 
     Raises:
-        InputError: the encoder has no token table, or the sentence is longer than its position table.
+        InputError: there is no token table, or the sentence is longer than the position table.
     """
     with torch.no_grad():
         x = encoder.embed(ids[None]) if vectors is None else encoder.embed_vectors(vectors[ids][None])
@@ -164,21 +119,23 @@ def backward(
         check_interrupted()
         start, trace = x.detach().requires_grad_(), Trace(MAP_POINTS.__contains__)
         x = block(start, mask, trace)
-        steps.append(BlockStep(block, start, x, trace))  # type: ignore[arg-type]
+        steps.append((block, (start, x), trace))
     end = x.detach().requires_grad_()
     loss = next_token_loss((end if encoder.final_norm is None else encoder.final_norm(end))[0], table, ids)
     (gradient,) = torch.autograd.grad(loss, end)
     by_part: dict[str, list[float]] = {"stream": [l2_norm([gradient])]}
     while steps:
         check_interrupted()
-        gradient, norms = through_block(steps.pop(), gradient)
+        gradient, norms = through_block(*steps.pop(), gradient)  # type: ignore[arg-type]
         for name, norm in norms.items():
             by_part.setdefault(name, []).append(norm)
-    return Flow(float(loss.detach()), {name: _read_only(norms[::-1]) for name, norms in by_part.items()})
+    gradients = {name: np.array(norms[::-1]) for name, norms in by_part.items()}
+    freeze(*gradients.values())
+    return gradients
 
 
 def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
-    """Return the table (V, D) whose rows the loss names, mapped to d_model as the embeddings are; as `backward`."""
+    """Return the loss's table, (V, D), mapped to d_model as the embeddings are; as `backward`."""
     if vectors is not None:
         table = vectors / math.sqrt(encoder.config.d_model)
     elif encoder.embed.tokens is not None:
@@ -188,7 +145,76 @@ def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
     return table if encoder.embed.project is None else encoder.embed.project(table)
 
 
-def _read_only(numbers: list[float]) -> Norms:
-    array = np.array(numbers)
-    freeze(array)
-    return array
+# --- six encoders that differ in norms and residual connections alone
+
+
+@dataclass(frozen=True)
+class Variant:
+    """One of the six."""
+
+    norm: Literal["post", "pre", "none"]
+    """`post`: norm(x + f(x)); `pre`: x + f(norm(x)); `none`: no norm anywhere."""
+    residual: bool
+
+    @property
+    def name(self) -> str:
+        """Its name on a page."""
+        norm = "no norm" if self.norm == "none" else f"{self.norm}-norm"
+        return norm if self.residual else f"{norm}, no residual"
+
+    @property
+    def factor(self) -> str:
+        """What one sublayer f multiplies a gradient by, in LaTeX; N' and f' are derivatives.
+
+        Xiong et al. 2020, section 3, for the norm; He et al. 2015, section 3.2, for the identity I.
+        """
+        f = "f' N'" if self.norm == "pre" else "f'"
+        with_residual = f"I + {f}" if self.residual else f
+        if self.norm != "post":
+            return with_residual
+        return f"N' ({with_residual})" if self.residual else f"N' {f}"
+
+
+VARIANTS = tuple(Variant(norm, residual) for residual in (True, False) for norm in ("post", "pre", "none"))
+
+BY_NAME = {variant.name: variant for variant in VARIANTS}
+
+
+def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
+    """Return the architecture that the six share, as post-norm, without a norm on the embeddings."""
+    return replace(
+        config,
+        n_layers=n_layers,
+        norm_placement="post",
+        residual=True,
+        norm="layer" if config.norm == "none" else config.norm,
+        embedding_norm=False,
+    )
+
+
+def variant_config(config: ModelConfig, variant: Variant) -> ModelConfig:
+    """Return a `common_config` as another variant."""
+    return replace(
+        config,
+        norm="none" if variant.norm == "none" else config.norm,
+        norm_placement="pre" if variant.norm == "pre" else "post",
+        residual=variant.residual,
+    )
+
+
+def with_variant(encoder: Encoder, variant: Variant, scale: float = 1.0) -> Encoder:
+    """Return an encoder of `common_config` as a variant that shares its tensors, linear weights times `scale`."""
+    other, weights = Encoder(variant_config(encoder.config, variant), seed=None), encoder.state_dict()
+    if scale != 1:
+        maps = [f"{name}.weight" for name, module in encoder.named_modules() if isinstance(module, Linear)]
+        weights |= {name: weights[name] * scale for name in maps}
+    other.load_state_dict({name: weights[name] for name in other.state_dict()}, assign=True)
+    return other.to(next(iter(weights.values())).device)
+
+
+def draw_vocabulary(tokenizer: Tokenizer, config: ModelConfig, seed: int) -> Tensor | None:
+    """Draw the vector of every word of the text, by id, (V, D); None if there is a token table."""
+    if config.vocab_size:
+        return None
+    words = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]
+    return draw_vectors(words, config.embedding_width, seed)

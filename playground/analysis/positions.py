@@ -1,6 +1,6 @@
-"""What the position table looks like, what it adds to a sentence, and what happens when two words change places.
+"""The position table, what it adds to a sentence, and what happens when two words change places.
 
-Legend: N positions, T real tokens, D = d_model; padding never counts.
+Legend: N positions, T real tokens, D = d_model.
 """
 
 import copy
@@ -17,37 +17,34 @@ from playground.errors import InputError
 from playground.model import Encoder
 from playground.model.encoder import layer_masks
 from playground.model.positions import alibi_slopes, distance_buckets, frequencies, sinusoids
-from playground.runs.arrays import Array
+from playground.runs.arrays import Array, to_array
 from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import Batch
 
 SWAP_ROUNDING = 1e-6
-"""A difference up to this share of the differences between words is taken for rounding, in float64."""
+"""A difference up to this share of the differences between words is rounding, in float64."""
 
 ALIKE = 1e-12
-"""The same as a share of the output's largest number."""
 
 
 def first_rows(encoder: Encoder, n: int) -> Array:
-    """The first rows of an encoder's table, or of the standard sinusoids: (min(n, max_len), D), read-only."""
+    """Return the first rows of an encoder's table, or of the sinusoids: (min(n, max_len), D), read-only."""
     config = encoder.config
     table = encoder.embed.position_table()
     if table is None:
         table = sinusoids(min(n, config.max_len), config.embedding_width)
-    rows: Array = table[:n].detach().cpu().numpy().copy()
-    rows.flags.writeable = False
-    return rows
+    return to_array(table[:n], copy=True)
 
 
 def distances(rows: Array) -> Array:
-    """Length of the difference of each two rows: (N, D) → (N, N)."""
+    """Return the length of the difference of each two rows: (N, D) → (N, N)."""
     wide = torch.tensor(rows)
     apart: Array = torch.cdist(wide, wide, compute_mode="donot_use_mm_for_euclid_dist").numpy()
     return apart
 
 
 def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
-    """How many times as long as its token's embedding each row is, and the cosine of embedding and sum: (T,) each."""
+    """Return each row's length over its embedding's, and the cosine of embedding and sum: (T,) each."""
     total, lengths = tokens + rows, l2(tokens)
     with np.errstate(divide="ignore", invalid="ignore"):  # a vector of zeros has no direction
         return l2(rows) / lengths, (tokens.astype(np.float64) * total).sum(axis=1) / (lengths * l2(total))
@@ -55,17 +52,16 @@ def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Swap:
-    """How far outputs move when two words change places; each word is compared with itself, wherever it stands."""
+    """How far outputs move when two words change places; each word is compared with itself."""
 
     placed: Array
-    """(T,), each word's largest |difference| over its D numbers, with positions."""
+    """(T,): each word's largest |difference|, with positions."""
     bare: Array
-    """The same without positions."""
     size: float
-    """The largest |number| of the output without positions."""
+    """The largest |output| without positions."""
     placed_size: float
     spread: float
-    """The largest |difference| between two words' outputs in one sentence, without positions."""
+    """The largest |difference| between two words' outputs, without positions."""
     unchanged: bool = False
     """Whether both words are the same to the encoder."""
 
@@ -78,12 +74,10 @@ class Swap:
 def swap_words(
     encoder: Encoder, batch: Batch, sentence: int, first: int, second: int, *, seed: int = 0, causal: bool = False
 ) -> Swap:
-    """Run a sentence as it is, and with two tokens swapped; with positions (sinusoids if it has none), and without.
-
-    Blocks compute in float64: what many layers leave of the order may be smaller than the rounding errors of float32.
+    """Run a sentence as it is and with two tokens swapped, with positions and without, in float64.
 
     Raises:
-        InputError: there is no token at one of the positions, or the sentence is longer than the position table.
+        InputError: a position has no token, or the sentence is longer than the position table.
     """
     n_tokens = int(batch.mask[sentence].sum())
     if not (0 <= first < n_tokens and 0 <= second < n_tokens):
@@ -112,7 +106,6 @@ def swap_words(
 
 
 def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> Tensor:
-    """An embedded sentence (B, T, D) through the blocks and the final norm, as `Encoder.encode` has them."""
     x = embedded.double()
     relative = None if encoder.relative is None else copy.deepcopy(encoder.relative).double()
     masks = layer_masks(encoder.config, relative, allowed, x)
@@ -122,14 +115,7 @@ def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> T
 
 
 def by_distance(encoder: Encoder, n: int) -> Array:
-    """What an encoder that adds no table makes of distances key − query, from 1 − n to n − 1: a curve a row.
-
-    Rotary positions: what each pair of features keeps of a product of equal vectors, cos(distance · θ), the fastest
-    first. ALiBi and relative positions: what each head's scores get. Others tell no distances: no curves.
-
-    Returns:
-        (curves, 2 n − 1), read-only.
-    """
+    """Return curves of rotary cos(distance · θ), or of biases, over key − query, 1 − n … n − 1: (curves, 2 n − 1)."""
     config, distances = encoder.config, torch.arange(1 - n, n)
     curves = torch.zeros(0, 2 * n - 1)
     if config.positions == "rotary":
@@ -139,13 +125,11 @@ def by_distance(encoder: Encoder, n: int) -> Array:
     elif encoder.relative is not None:
         buckets = distance_buckets(distances, config.relative_buckets, config.relative_distance)
         curves = encoder.relative.weight.detach().cpu()[buckets].T
-    found: Array = curves.float().numpy().copy()
-    found.flags.writeable = False
-    return found
+    return to_array(curves.float(), copy=True)
 
 
 def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
-    """An encoder that shares an encoder's weights, with a fixed position table instead of its own, or with none."""
+    """Return an encoder with the same weights and a fixed position table, or none."""
     other = Encoder(replace(encoder.config, positions=positions), seed=None)
     wanted = other.state_dict()
     weights = {name: tensor for name, tensor in encoder.state_dict().items() if name in wanted}
@@ -154,7 +138,7 @@ def with_positions(encoder: Encoder, positions: Positions) -> Encoder:
 
 
 def formula(positions: Positions) -> str:
-    """The table in LaTeX: Vaswani et al. 2017, section 3.5; tutorial B for the doubled exponent."""
+    """Write the table in LaTeX: Vaswani et al. 2017, section 3.5; tutorial B for the doubled exponent."""
     if positions == "learned":
         return r"P_t = \text{row } t \text{ of a table of parameters}"
     exponent = r"2 \cdot 2i/D" if positions == "sinusoidal-doubled" else "2i/D"
@@ -164,7 +148,7 @@ def formula(positions: Positions) -> str:
 
 
 def formula_with_numbers(positions: Positions, rows: Array, position: int, dimension: int) -> str:
-    """One entry of the table (N, D) in LaTeX, by its formula and by its value."""
+    """Write one entry of the table (N, D) in LaTeX, with its value."""
     entry, value = rf"P_{{{position},\,{dimension}}}", number(rows[position, dimension])
     if positions == "learned":
         return f"{entry} = {value}"
@@ -177,13 +161,13 @@ def formula_with_numbers(positions: Positions, rows: Array, position: int, dimen
 
 
 def sum_formula(config: ModelConfig) -> str:
-    """What is added to a token's vector, in LaTeX."""
+    """Write the sum of embedding and position in LaTeX."""
     row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
     scale = r"\sqrt{D}\, " if config.vocab_size and config.scale_embeddings else ""
     return f"x_t = {scale}{row} + P_t"
 
 
 def sum_with_numbers(tokens: Array, rows: Array, position: int) -> str:
-    """The first number of a token's embedding, its position's, and their sum in LaTeX; both arrays (T, D)."""
+    """Write that sum's first number; both arrays are (T, D)."""
     token, added = tokens[position, 0], rows[position, 0]
     return rf"x_{{{position},\,0}} = {number(token)} + {factor(added)} = {number(token + added)}"

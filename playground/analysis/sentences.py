@@ -1,37 +1,39 @@
-"""A sentence as one vector, and sentences beside each other: which are alike, by which tokens, from which layer on.
+"""Sentences beside each other: which are alike, by which tokens, from which layer on; and pairs to patch between.
 
-Legend: S depths; N sentences; T tokens, padding included; D = d_model; n and m tokens of two sentences, padding
-included; W words. A depth counts the blocks passed: 0 is the embeddings; where a final norm follows the last block,
-what leaves that norm is one depth more.
+Legend: S depths, 0 being the embeddings; N sentences; T, n, m tokens, padding included; D = d_model.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from playground.analysis.counterfactuals import WORD_GROUPS, list_alike
 from playground.analysis.streams import cosine_between_tokens
 from playground.config import ModelConfig
+from playground.errors import InputError
+from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
 from playground.model import Encoder
 from playground.model.changes import Change
 from playground.runs.arrays import Array, freeze
 from playground.runs.encoder_run import Run, residual_points
 from playground.runs.variant_runs import can_afford, run_batch
 from playground.text import Batch, Tokenizer
-from playground.text.sentences import Word, is_punctuation, leave_out, split_words
+from playground.text.sentences import is_punctuation, leave_out, split_words
 
 Pooling = Literal["mean", "first token", "mean with padding"]
-"""How a sentence's vectors become one: their mean over its tokens, special ones included, as Sentence-BERT and the
-default model were trained (Reimers & Gurevych 2019, section 3); the first token's, which is [CLS] where a tokenizer
-adds one; or a mean that forgets the mask, and so depends on how long the batch's other sentences are."""
+"""How token vectors become one: their mean (Sentence-BERT, Reimers & Gurevych 2019, section 3), the first token's, or a
+mean that forgets the mask."""
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
+Array64 = NDArray[np.float64]
+
 
 def pool(vectors: Array, padding: NDArray[np.bool_], pooling: Pooling = "mean") -> Array:
-    """One vector for a sentence from those of its tokens: (…, T, D), padding (T,) → (…, D)."""
+    """Return one vector for a sentence: (…, T, D), padding (T,) → (…, D)."""
     if pooling == "first token":
         first: Array = vectors[..., 0, :]
         return first
@@ -41,18 +43,18 @@ def pool(vectors: Array, padding: NDArray[np.bool_], pooling: Pooling = "mean") 
 
 
 def sentence_vector(run: Run, pooling: Pooling = "mean") -> Array:
-    """A run's sentence as one vector, (D,), of what left the encoder."""
+    """Return a run's sentence as one vector, (D,), of what left the encoder."""
     return pool(run.arrays["final"], run.padding, pooling)
 
 
 def sentence_similarity(runs: Sequence[Run], pooling: Pooling = "mean") -> Array:
-    """Cosine of the angle between each two sentences' vectors, (N, N), from -1 to 1; runs of one model."""
+    """Return the cosine of each two sentences' vectors, (N, N); runs of one model."""
     return cosine_between_tokens(np.stack([sentence_vector(run, pooling) for run in runs]))
 
 
 @dataclass(frozen=True)
 class SentenceDepths:
-    """What an encoder makes of the sentences of one batch; arrays are read-only."""
+    """One batch's sentences at every depth; arrays are read-only."""
 
     tokens: tuple[tuple[str, ...], ...]
     """Each sentence's pieces, and `[PAD]` up to T."""
@@ -61,11 +63,11 @@ class SentenceDepths:
     final: Array
     """(N, T, D): each token's vector as it leaves the encoder."""
     pooled: Mapping[Pooling, Array]
-    """(S, N, D): each sentence's vector at each depth, by how its tokens' vectors become one."""
+    """(S, N, D): each sentence's vector at each depth."""
 
     @property
     def n_tokens(self) -> list[int]:
-        """Tokens of each sentence, padding left out."""
+        """Tokens of each sentence without padding."""
         return [int(count) for count in (~self.padding).sum(axis=1)]
 
     @property
@@ -74,12 +76,12 @@ class SentenceDepths:
         return all(bool(np.isfinite(array).all()) for array in (self.final, *self.pooled.values()))
 
     def similarity(self, pooling: Pooling, depth: int = -1) -> Array:
-        """Cosine of the angle between each two sentences' vectors at a depth, the last by default: (N, N), -1 … 1."""
+        """Return the cosine of each two sentences' vectors at a depth, (N, N)."""
         return cosine_between_tokens(self.pooled[pooling][depth])
 
 
 def list_depths(config: ModelConfig) -> list[str]:
-    """The trace's names of the points at which sentences are compared, in the order of computation."""
+    """Return the trace's names of the depths, in order."""
     points = residual_points(config)
     return [*points, "final"] if config.final_norm and config.norm != "none" else points
 
@@ -92,7 +94,7 @@ def read_depths(
     causal: bool = False,
     interventions: Sequence[Sequence[Change]] = (),
 ) -> SentenceDepths:
-    """Run every sentence of a batch; arguments and errors as of `run_batch`. Every sentence has to have a token."""
+    """Run every sentence of a batch, as `run_batch`."""
     points = list_depths(encoder.config)
     padding = ~batch.mask.numpy()
     n_sentences, n_tokens = padding.shape
@@ -112,33 +114,25 @@ def read_depths(
     return SentenceDepths(tokens, padding, final, pooled)
 
 
-Array64 = NDArray[np.float64]
-
 _LEAST = 1e-12
-"""What is rounding: a smaller share of the variance along an axis, or of the squared lengths in a depth's variance."""
 
 
 @dataclass(frozen=True)
 class DepthMap:
-    """Where sentences lie on two axes that all depths share."""
+    """Sentences on two axes that all depths share."""
 
     points: Array64
     """(S, N, 2)"""
     explained: tuple[float, float]
-    """The share of all depths' variance along each axis, 0 … 1."""
+    """Each axis' share of all depths' variance."""
     explained_at: Array64
-    """(S, 2): the share of one depth's own variance along each axis; 0 where its sentences are one point."""
+    """(S, 2): of one depth's own variance; 0 if its sentences are one point."""
 
 
 def map_depths(pooled: Array) -> DepthMap:
-    """Fit two axes to the vectors of every depth together, and place each sentence at each depth on them.
+    """Place sentences (S, N, D) at each depth on two principal axes of all depths, each centred (Jolliffe 2002, 3.5).
 
-    Each depth's mean over its sentences is taken off first: the axes show how sentences differ from each other, not how
-    depths do. They are the first two principal axes of what is left, (S · N, D) (Pearson 1901; Jolliffe 2002, section
-    3.5). An axis points to where its largest coordinate is positive, so that equal numbers give equal pictures.
-
-    Args:
-        pooled: (S, N, D), finite, D at least 2.
+    An axis points to where its largest coordinate is positive.
     """
     vectors = pooled.astype(np.float64)
     centred = vectors - vectors.mean(axis=1, keepdims=True)
@@ -159,11 +153,8 @@ def map_depths(pooled: Array) -> DepthMap:
 
 
 def _principal_axes(rows: Array64) -> Array64:
-    """The two directions in which centred rows (M, D) vary most: (2, D), of length 1; zeros where there is none.
-
-    From the smaller of the two products of the rows with themselves, which takes a tenth of the time of all singular
-    vectors: rowsᵀ · rows has the axes as eigenvectors, and rows · rowsᵀ what they give each row.
-    """
+    """The directions in which centred rows (M, D) vary most, (2, D)."""
+    # The smaller product of the rows with themselves takes a tenth of the time of all singular vectors.
     is_wide = len(rows) < rows.shape[1]
     values, vectors = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
     axes: Array64 = np.zeros((2, rows.shape[1]))
@@ -175,7 +166,7 @@ def _principal_axes(rows: Array64) -> Array64:
 
 
 class Pair(NamedTuple):
-    """Two different sentences, counted from 0, the first one first."""
+    """Two different sentences, from 0, the first one first."""
 
     first: int
     second: int
@@ -183,30 +174,21 @@ class Pair(NamedTuple):
 
 
 def rank_pairs(similarity: Array) -> list[Pair]:
-    """Every pair of two different sentences of a matrix (N, N), the most similar first; equal ones as they stand.
-
-    They are compared to five decimals: further ones are rounding, which differs between processors.
-    """
+    """Return every pair of sentences of a matrix (N, N), the most similar first."""
     rows, columns = np.triu_indices(len(similarity), k=1)
     cosines = similarity[rows, columns]
-    order = np.argsort(-cosines.round(5), kind="stable")
+    order = np.argsort(-cosines.round(5), kind="stable")  # further decimals differ between processors
     return [Pair(int(rows[i]), int(columns[i]), float(cosines[i])) for i in order]
 
 
 def spread_of_pairs(similarity: Array) -> tuple[float, float]:
-    """The lowest and the highest cosine of two different sentences, of a matrix (N, N) with N at least 2."""
-    rows, columns = np.triu_indices(len(similarity), k=1)
-    cosines = similarity[rows, columns]
+    """Return the lowest and the highest cosine of two different sentences, (N, N)."""
+    cosines = similarity[np.triu_indices(len(similarity), k=1)]
     return float(cosines.min()), float(cosines.max())
 
 
-def common_tokens(batch: Batch) -> NDArray[np.float64]:
-    """The share of different tokens that two sentences have in common: (N, N), 0 … 1.
-
-    Of all tokens of either, how many are in both (Jaccard 1912); 0 where neither has one. Special tokens and
-    punctuation are left out: a full stop says nothing of what two sentences share. The share knows neither order nor
-    meaning, so a cosine that only follows it has added nothing.
-    """
+def common_tokens(batch: Batch) -> Array64:
+    """Return the share of tokens that two sentences have in common (Jaccard 1912), without punctuation: (N, N)."""
     pieces = [
         {token for token, added in zip(tokens, special, strict=True) if not (added or is_punctuation(token))}
         for tokens, special in zip(batch.tokens, batch.special, strict=True)
@@ -215,28 +197,21 @@ def common_tokens(batch: Batch) -> NDArray[np.float64]:
 
 
 def token_weights(padding: NDArray[np.bool_], pooling: Pooling) -> Array64:
-    """The weight of each token's vector in the sentence's vector, as `pool` makes it: padding (n,) → (n,), sum 1."""
+    """Return the weight of each token's vector in `pool`: padding (n,) → (n,), sum 1."""
     if pooling == "first token":
-        weights: Array64 = np.zeros(len(padding))
-        weights[0] = 1.0
-        return weights
-    counted: Array64 = np.ones(len(padding)) if pooling == "mean with padding" else (~padding).astype(np.float64)
-    counted /= counted.sum()
-    return counted
+        counted = np.arange(len(padding)) == 0
+    else:
+        counted = np.ones_like(padding) if pooling == "mean with padding" else ~padding
+    weights: Array64 = counted / counted.sum()
+    return weights
 
 
 def token_contributions(
     first: tuple[Array, NDArray[np.bool_]], second: tuple[Array, NDArray[np.bool_]], pooling: Pooling
 ) -> Array64:
-    """What each pair of tokens adds to the cosine of two sentences' vectors: (n, m); all of them add up to it.
+    """Return what each pair of tokens adds to the cosine of two sentences: vectors (n, D), (m, D), paddings → (n, m).
 
-    With x̄ = Σ aᵢ xᵢ and ȳ = Σ bⱼ yⱼ, the cosine is Σᵢⱼ aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|). A row's sum is what one token of
-    the first sentence adds. All are zero where a sentence's vector is.
-
-    Args:
-        first: a sentence's vectors (n, D) as they leave the encoder, and its padding (n,).
-        second: those of the other, (m, D) and (m,).
-        pooling: where the weights a and b come from.
+    With x̄ = Σ aᵢ xᵢ and ȳ = Σ bⱼ yⱼ, the cosine is Σᵢⱼ aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|); zeros if x̄ or ȳ is.
     """
     left, right = (
         token_weights(padding, pooling)[:, None] * vectors.astype(np.float64) for vectors, padding in (first, second)
@@ -246,40 +221,21 @@ def token_contributions(
     return parts / lengths if lengths else np.zeros_like(parts)
 
 
+# --- without a word
+
+
 @dataclass(frozen=True)
 class LeftOutWords:
-    """A sentence's similarity to another one, once without each of its words."""
+    """A sentence's similarity to another one, without each of its words."""
 
     words: tuple[str, ...]
-    """In their order, as they stand in the text."""
     places: tuple[int | None, ...]
-    """Each word's first token in the sentence, from 0; None where no token stands for it."""
+    """Each word's first token, from 0; None if it has none."""
     similarities: tuple[float, ...]
-    """Without that word; as many."""
-    n_skipped: int
-    """Words at the end that were not left out, as the passes would have been too many."""
-
-
-def kept_text(batch: Batch, sentence: int) -> str:
-    """A sentence's text as far as its tokens go: where it was cut, without what no token stands for."""
-    text = batch.sentences[sentence]
-    return text[: max((end for _, end in batch.offsets[sentence]), default=0)] if batch.truncated[sentence] else text
-
-
-def words_to_leave_out(text: str) -> list[Word]:
-    """The words of a text; none where one is all there is."""
-    words = list(split_words(text))
-    return words if len(words) > 1 else []
-
-
-def first_token(batch: Batch, sentence: int, word: Word) -> int | None:
-    """The position of the first token that stands for a part of a word of the sentence's text; None without any."""
-    spans = enumerate(batch.offsets[sentence])
-    return next((position for position, (start, end) in spans if word.overlaps(start, end)), None)
 
 
 def is_for_any_text(change: Change) -> bool:
-    """Whether a change names no token, position or other sentence: it means the same in a text with a word less."""
+    """Whether a change means the same in a text with a word less."""
     return change.names_no_token and change.kind != "shuffle"
 
 
@@ -295,22 +251,18 @@ def leave_words_out(
     causal: bool = False,
     interventions: Sequence[Change] = (),
 ) -> LeftOutWords:
-    """Similarities of a sentence without each of its words to another sentence, which stays as it is.
+    """Compare a sentence without each of its words with another sentence's vector, (D,).
 
-    Every shortened text is padded as the batch is. As many words are left out as `count_affordable` allows; a word
-    without which no token is left is passed over.
-
-    Args:
-        tokenizer: that of the batch.
-        other: (D,), the other sentence's vector by this pooling.
-        interventions: what changes in the pass of every shortened text, each `is_for_any_text`.
+    Shortened texts are padded as the batch is. As many words are left out as can be afforded.
 
     Raises:
         InputError: the tokenizer has no token for what is left.
     """
-    n_tokens, text = batch.ids.shape[1], kept_text(batch, sentence)
+    n_tokens, text, offsets = batch.ids.shape[1], batch.sentences[sentence], batch.offsets[sentence]
+    if batch.truncated[sentence]:
+        text = text[: max((end for _, end in offsets), default=0)]
     longest = int(batch.mask.sum(dim=1).argmax())
-    words = words_to_leave_out(text)
+    words = [] if len(split_words(text)) == 1 else split_words(text)
     n_affordable = next((n for n in range(len(words), 0, -1) if can_afford(encoder.config, n_tokens, n)), 1)
     tried = words[:n_affordable]
     # The longest sentence comes along unread: it makes the padding as wide as the batch's.
@@ -324,9 +276,72 @@ def leave_words_out(
         for place, row in enumerate(chosen):
             vectors[row] = pool(arrays["final"][place], ~shortened.mask[row].numpy(), pooling)
     cosines = cosine_between_tokens(np.concatenate([vectors, other[None]]))[-1, :-1]
+    kept = [tried[row] for row in rows]
     return LeftOutWords(
-        tuple(text[tried[row].start : tried[row].end] for row in rows),
-        tuple(first_token(batch, sentence, tried[row]) for row in rows),
+        tuple(text[word.start : word.end] for word in kept),
+        tuple(next((i for i, span in enumerate(offsets) if word.overlaps(*span)), None) for word in kept),
         tuple(float(cosines[row]) for row in rows),
-        len(words) - len(tried),
     )
+
+
+# --- pairs that differ in a word and have as many tokens, to patch between
+
+Encode = Callable[[Sequence[str]], Batch]
+
+
+def find_partners(batch: Batch, sentence: int) -> list[int]:
+    """Return the sentences with as many tokens, but other ones."""
+    ids = [row[mask].tolist() for row, mask in zip(batch.ids, batch.mask, strict=True)]
+    own = ids[sentence]
+    return [i for i, other in enumerate(ids) if len(other) == len(own) and other != own]
+
+
+def changed_tokens(batch: Batch, one: int, two: int) -> list[int]:
+    """Return the positions where two sentences of as many tokens differ."""
+    return (batch.ids[one] != batch.ids[two]).nonzero()[:, 0].tolist()
+
+
+def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> tuple[str, int, str, str] | None:
+    """Return a sentence of as many tokens with another word, the first other token, the old word and the new one."""
+    text = batch.sentences[sentence]
+    start, end = _word_around(text, *batch.offsets[sentence][token])
+    if start == end or batch.truncated[sentence]:
+        return None
+    fitting: list[tuple[int, int, tuple[str, int, str, str]]] = []
+    for other in _other_words(text, text[start:end]):
+        try:
+            both = encode([text, f"{text[:start]}{other}{text[end:]}"])
+        except InputError:  # a vocabulary lacks one of their words
+            continue
+        if find_partners(both, 0):
+            copied = (both.sentences[1], changed_tokens(both, 0, 1)[0], text[start:end], other)
+            fitting.append((sum(both.unknown[1]), len(fitting), copied))
+            if fitting[-1][0] == 0:
+                break
+    return min(fitting)[2] if fitting else None
+
+
+def append_sentences(text: str, n_sentences: int, added: Sequence[str]) -> str | None:
+    """Return a text with further sentences, a line each; None if too long."""
+    longer = "\n".join([text.rstrip("\n"), *added]) if text.strip() else "\n".join(added)
+    fits = len(longer) <= MAX_CHARACTERS and n_sentences + len(added) <= MAX_SENTENCES
+    return longer if fits else None
+
+
+def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
+    at = next((at for at in range(start, end) if text[at].isalnum()), None)
+    if at is None:
+        return start, start
+    start, end = at, at
+    while start > 0 and text[start - 1].isalnum():
+        start -= 1
+    while end < len(text) and text[end].isalnum():
+        end += 1
+    return start, end
+
+
+def _other_words(text: str, word: str) -> Iterator[str]:
+    kinds = [*list_alike(word, text), *(other for line in WORD_GROUPS for other in line.split())]
+    for other in dict.fromkeys([*kinds, *filter(str.isalnum, text.split()), word.lower()[::-1]]):
+        if other.lower() != word.lower():
+            yield other.capitalize() if word[:1].isupper() else other

@@ -1,11 +1,10 @@
-"""Each stage of a walk as a formula, with this run's numbers in it.
+"""Each stage of a walk as a formula with this run's numbers, worked out in fp64 from what the model computed before it.
 
-What a formula gives is worked out by hand, in fp64, from what the model computed one stage before; what the model
-computed at the stage itself stands beside it. Legend: T tokens, H heads, D = d_model.
+Legend: T tokens, H heads, D = d_model.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 
@@ -23,83 +22,85 @@ class Step:
     """One stage, worked out."""
 
     formulas: tuple[str, ...]
-    """LaTeX, in symbols."""
     numbers: tuple[str, ...]
-    """LaTeX, the first number of each result with what it is made of."""
     by_hand: Floats
-    """What the formulas give; (1,) to (T,) or (D,)."""
+    """(1,) to (T,) or (D,)."""
     traced: Floats
-    """What the model computed, before a change sets it (see `changes.list_changed_points`), shaped as `by_hand`."""
+    """What the model computed, before a change sets it; shaped as `by_hand`."""
 
     @property
     def off(self) -> float:
-        """The largest difference between the two; infinities of one sign are equal."""
+        """The largest difference of the two; infinities of one sign are equal."""
         with np.errstate(invalid="ignore"):
             return float(np.abs(np.where(self.by_hand == self.traced, 0, self.by_hand - self.traced)).max())
 
 
 def work_out(walk: Walk, stage: str) -> Step:
-    """One stage with its numbers."""
+    """Work out one stage."""
     with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is shown as such
         return _STEPS[stage](walk)
+
+
+def _apply(walk: Walk, name: str, weight: Floats, x: Floats, bias: float) -> tuple[str, float]:
+    result = float(weight.astype(np.float64) @ x + bias)
+    return sum_of_products(name, weight, x, result, bias if walk.config.bias else None), result
 
 
 def _embedding(walk: Walk) -> Step:
     config, learned, arrays = walk.config, walk.layer.learned, walk.layer.run.arrays
     x = arrays["embed.tokens"][walk.query].astype(np.float64)
-    symbols, numbers = [r"E_{\mathrm{id}}"] if config.vocab_size else ["v"], [number(x[0])]
+    terms = {r"E_{\mathrm{id}}" if config.vocab_size else "v": number(x[0])}
     if config.vocab_size and config.scale_embeddings:
-        symbols = [r"\sqrt{D}\, E_{\mathrm{id}}"]
-        numbers = [rf"\sqrt{{{config.d_model}}} \cdot {factor(x[0] / math.sqrt(config.d_model))}"]
-    if "embed.positions" in learned:
-        symbols, numbers = [*symbols, "P_t"], [*numbers, factor(learned["embed.positions"][walk.query, 0])]
-        x = x + learned["embed.positions"][walk.query]
-    if "embed.segments" in learned:
-        symbols, numbers = [*symbols, "S_0"], [*numbers, factor(learned["embed.segments"][0])]
-        x = x + learned["embed.segments"]
-    change = walk.layer.run.change("embed.sum")
-    if change is not None:
-        symbols, numbers = [*symbols, r"\Delta_t"], [*numbers, factor(change[walk.query, 0])]
-        x = x + change[walk.query]
-    formulas = [f"x = {' + '.join(symbols)}"]
-    lines = [" = ".join(dict.fromkeys(("x_0", " + ".join(numbers), number(x[0]))))]  # one number alone is its sum
+        root = rf"\sqrt{{{config.d_model}}} \cdot {factor(x[0] / math.sqrt(config.d_model))}"
+        terms = {r"\sqrt{D}\, E_{\mathrm{id}}": root}
+    positions, change = learned.get("embed.positions"), walk.layer.run.change("embed.sum")
+    added = {
+        "P_t": None if positions is None else positions[walk.query],
+        "S_0": learned.get("embed.segments"),
+        r"\Delta_t": None if change is None else change[walk.query],
+    }
+    for symbol, vector in added.items():
+        if vector is not None:
+            terms[symbol], x = factor(vector[0]), x + vector
+    formulas = [f"x = {' + '.join(terms)}"]
+    lines = [" = ".join(dict.fromkeys(("x_0", " + ".join(terms.values()), number(x[0]))))]  # one alone is its sum
     if config.embedding_norm:
         x, norm_formulas, norm_lines = _normalise(walk, "embed.norm", x.astype(np.float32))
         formulas, lines = [*formulas, *norm_formulas], [*lines, *norm_lines]
     traced = walk.layer.run.computed.get("embed.out", arrays["embed.out"])[walk.query]
     if config.d_embedding:
-        weight, bias = learned["embed.project.weight"][0], learned["embed.project.bias"][0]
-        y = weight.astype(np.float64) @ x + bias
+        line, y = _apply(walk, "x_0", learned["embed.project.weight"][0], x, learned["embed.project.bias"][0])
         formulas.append(r"x \leftarrow W_E\, x" + " + b_E" * config.bias)
-        lines.append(sum_of_products("x_0", weight, x, y, bias if config.bias else None))
-        x = np.array([y])
-        traced = traced[:1]
+        lines.append(line)
+        x, traced = np.array([y]), traced[:1]
     return Step(tuple(formulas), tuple(lines), x, traced)
 
 
+def _each_side(walk: Walk, names: str = "qk") -> Iterator[tuple[str, int, str]]:
+    """`q`, `k` and `v` with the token and the index that each has in formulas."""
+    for name in names:
+        yield (name, walk.query, "t") if name == "q" else (name, walk.key, "j")
+
+
 def _projections(walk: Walk) -> Step:
-    learned, x = walk.layer.learned, walk.layer["attn.in"]
-    lines, results, traced = [], [], []
-    for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j"), ("v", walk.key, "j")):
+    learned, x, formulas, lines, results, traced = walk.layer.learned, walk.layer["attn.in"], [], [], [], []
+    for name, token, index in _each_side(walk, "qkv"):
         weight, bias = learned[f"{name}.weight"][walk.head], learned[f"{name}.bias"][walk.head]
-        results.append(weight.astype(np.float64) @ x[token] + bias)
+        line, result = _apply(walk, f"{name}_{{{index},0}}", weight, x[token], bias)
+        lines.append(line)
+        results.append(result)
         traced.append(walk.projected(name)[token, 0])
-        shown = bias if walk.config.bias else None
-        lines.append(sum_of_products(f"{name}_{{{index},0}}", weight, x[token], results[-1], shown))
-    letters = (("q", "t"), ("k", "j"), ("v", "j"))
-    formulas = tuple(
-        rf"{name}_{index} = W_{name.upper()}\, x_{index}" + rf" + b_{name.upper()}" * walk.config.bias
-        for name, index in letters
-    )
+        of = name.upper()
+        formulas.append(rf"{name}_{index} = W_{of}\, x_{index}" + rf" + b_{of}" * walk.config.bias)
     if walk.config.fused_qkv:
         head = f"^{{({walk.head})}}_{{QKV}}"
-        formulas = (rf"[\, q_t \;;\; k_t \;;\; v_t \,] = W{head}\, x_t" + f" + b{head}" * walk.config.bias,)
-    return Step(formulas, tuple(lines), np.array(results), np.array(traced))
+        formulas = [rf"[\, q_t \;;\; k_t \;;\; v_t \,] = W{head}\, x_t" + f" + b{head}" * walk.config.bias]
+    return Step(tuple(formulas), tuple(lines), np.array(results), np.array(traced))
 
 
 def _query_key_norm(walk: Walk) -> Step:
     learned, by_hand, traced, lines = walk.layer.learned, list[Floats](), list[Floats](), list[str]()
-    for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j")):
+    for name, token, index in _each_side(walk):
         x, gain = walk.projected(name)[token].astype(np.float64), learned[f"{name}_norm.gain"]
         rms = math.sqrt(float((x * x).mean()) + walk.config.norm_eps)
         by_hand.append(gain * x / rms)
@@ -113,7 +114,7 @@ def _query_key_norm(walk: Walk) -> Step:
 
 def _rotation(walk: Walk) -> Step:
     by_hand, traced, lines = list[Floats](), list[Floats](), list[str]()
-    for name, token, index in (("q", walk.query, "t"), ("k", walk.key, "j")):
+    for name, token, index in _each_side(walk):
         x = walk.normed(name)[token].astype(np.float64)
         first, second = np.split(x, 2)
         by_hand.append(walk.turn(x, token))
@@ -200,18 +201,13 @@ def _merge(walk: Walk) -> Step:
 
 
 def _output_projection(walk: Walk) -> Step:
-    weight, bias = walk.layer.learned["o.weight"][0], walk.layer.learned["o.bias"][0]
-    merged = walk.layer.merged[walk.query]
-    result = weight.astype(np.float64) @ merged + bias
-    shown = bias if walk.config.bias else None
-    line = sum_of_products("o_{t,0}", weight, merged, result, shown)
-    return Step(
-        (r"o_t = W_O\, c_t" + " + b_O" * walk.config.bias,), (line,), np.array([result]), walk.computed("attn.out")[:1]
-    )
+    learned, merged = walk.layer.learned, walk.layer.merged[walk.query]
+    line, result = _apply(walk, "o_{t,0}", learned["o.weight"][0], merged, learned["o.bias"][0])
+    formula = r"o_t = W_O\, c_t" + " + b_O" * walk.config.bias
+    return Step((formula,), (line,), np.array([result]), walk.computed("attn.out")[:1])
 
 
 def _residual(walk: Walk, name: str) -> Step:
-    """The residual connection that gives the point `name` of the trace."""
     if name == "resid_mid":
         result, symbols, (stream, added) = "x'_t", ("x_t", "o_t"), walk.first_sum
     else:
@@ -231,7 +227,7 @@ def _norm(walk: Walk, name: str) -> Step:
 
 
 def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    """The norm of one vector (D,) by hand, its formulas, and the same with numbers."""
+    """A vector's norm, (D,), its formulas, and the same with numbers."""
     config, learned = walk.config, walk.layer.learned
     if config.norm == "none" or f"{name}.gain" not in learned:
         return x, ("y = x",), (f"y_0 = {number(x[0])}",)
@@ -247,42 +243,23 @@ def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...
 def _feed_forward(walk: Walk) -> Step:
     learned, x, hidden = walk.layer.learned, walk.of_query("ffn.in"), walk.of_query("ffn.hidden")
     definition, activate = _ACTIVATIONS[walk.config.activation]
-    w1, b1, w2, b2 = (learned[name] for name in ("up.weight", "up.bias", "down.weight", "down.bias"))
-    up = float(w1[0].astype(np.float64) @ x + b1[0])
-    down = float(w2[0].astype(np.float64) @ hidden + b2[0])
-    name = rf"\mathrm{{{walk.config.activation}}}"
-    biased = walk.config.bias
-    ends = (
-        r"f_t = W_2\, h" + " + b_2" * biased,
-        sum_of_products("f_{t,0}", w2[0], hidden, down, b2[0] if biased else None),
-    )
-    begins = r"u = W_1\, y_t" + " + b_1" * biased, sum_of_products("u_0", w1[0], x, up, b1[0] if biased else None)
-    if not walk.config.gated:
-        return Step(
-            (begins[0], rf"h = {name}(u) = {definition}", ends[0]),
-            (begins[1], f"h_0 = {name}({number(up)}) = {number(activate(up))}", ends[1]),
-            np.array([up, activate(up), down]),
-            np.array([walk.of_query("ffn.up")[0], hidden[0], walk.computed("ffn.out")[0]]),
-        )
-    w3, b3 = learned["gate.weight"], learned["gate.bias"]
-    gate = float(w3[0].astype(np.float64) @ x + b3[0])
-    product = activate(up) * gate
-    return Step(
-        (
-            begins[0],
-            r"g = W_3\, y_t" + " + b_3" * biased,
-            rf"h = {name}(u) \odot g, \quad {name}(u) = {definition}",
-            ends[0],
-        ),
-        (
-            begins[1],
-            sum_of_products("g_0", w3[0], x, gate, b3[0] if biased else None),
-            rf"h_0 = {name}({number(up)}) \cdot {factor(gate)} = {number(product)}",
-            ends[1],
-        ),
-        np.array([up, gate, product, down]),
-        np.array([walk.of_query("ffn.up")[0], walk.of_query("ffn.gate")[0], hidden[0], walk.computed("ffn.out")[0]]),
-    )
+    name, biased = rf"\mathrm{{{walk.config.activation}}}", walk.config.bias
+    line, up = _apply(walk, "u_0", learned["up.weight"][0], x, learned["up.bias"][0])
+    formulas, lines = [r"u = W_1\, y_t" + " + b_1" * biased], [line]
+    results, traced = [up, activate(up)], [walk.of_query("ffn.up")[0], hidden[0]]
+    if walk.config.gated:
+        line, gate = _apply(walk, "g_0", learned["gate.weight"][0], x, learned["gate.bias"][0])
+        formulas += [r"g = W_3\, y_t" + " + b_3" * biased, rf"h = {name}(u) \odot g, \quad {name}(u) = {definition}"]
+        results, product = [up, gate, activate(up) * gate], activate(up) * gate
+        traced.insert(1, walk.of_query("ffn.gate")[0])
+        lines += [line, rf"h_0 = {name}({number(up)}) \cdot {factor(gate)} = {number(product)}"]
+    else:
+        formulas.append(rf"h = {name}(u) = {definition}")
+        lines.append(f"h_0 = {name}({number(up)}) = {number(activate(up))}")
+    line, down = _apply(walk, "f_{t,0}", learned["down.weight"][0], hidden, learned["down.bias"][0])
+    formulas.append(r"f_t = W_2\, h" + " + b_2" * biased)
+    by_hand, computed = np.array([*results, down]), np.array([*traced, walk.computed("ffn.out")[0]])
+    return Step(tuple(formulas), (*lines, line), by_hand, computed)
 
 
 _ACTIVATIONS: dict[str, tuple[str, Callable[[float], float]]] = {
@@ -294,7 +271,6 @@ _ACTIVATIONS: dict[str, tuple[str, Callable[[float], float]]] = {
     ),
     "silu": (r"u\, \sigma(u)", lambda u: u / (1 + float(np.exp(-u)))),
 }
-"""As in the model's feed-forward, for one number; in LaTeX and worked out."""
 
 _STEPS: dict[str, Callable[[Walk], Step]] = {
     "embedding": _embedding,

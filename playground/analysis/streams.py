@@ -1,48 +1,98 @@
-"""The vectors in the residual stream: sizes and directions at the real tokens, and what norms make of them.
+"""The vectors in the residual stream: their lengths and directions, what norms make of them, and what wrote them.
 
-Legend: T real tokens, D = d_model, L layers. Padding never counts. A depth counts the blocks passed: 0 is the
-embeddings, L the last block.
+With its scale held, a norm is an affine map, so that sources are carried through it one by one (Elhage et al. 2021, "A
+Mathematical Framework for Transformer Circuits"; Kobayashi et al. 2021).
+
+Legend: T real tokens, D = d_model, L layers, S sources, C classes. Depth 0 is the embeddings, L the last block's end.
 """
 
-import math
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 import torch
-from numpy.typing import NDArray
+from torch import nn
 
 from playground.analysis.tex import Floats, factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.model import Trace
-from playground.model.norms import build_norm
-from playground.runs.arrays import Array
+from playground.model import Encoder, Trace
+from playground.model.blocks import EncoderBlock
+from playground.model.norms import NoNorm, build_norm
+from playground.runs.arrays import Array, freeze
 from playground.runs.encoder_run import Run, residual_points
 
-
-@dataclass(frozen=True)
-class NormPoint:
-    """One norm of a run by its name in the model, such as `layers.0.norm1`: its input and its output, (T, D) both."""
-
-    name: str
-    before: Array
-    after: Array
+# --- lengths and directions
 
 
-def norm_points(run: Run) -> list[NormPoint]:
-    """Every norm, in the order of the computation."""
-    real, arrays = ~run.padding, run.arrays
-    names = [name.removesuffix(".in") for name in arrays if re.search(r"norm\d?\.in$", name)]
-    left_out = {f"layers.{i}.norm1" for i in range(run.config.n_layers) if not run.config.has_norm1(i)}
-    names = [name for name in names if name not in left_out]
-    return [NormPoint(name, arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names]
+def l2(vectors: Array) -> Array:
+    """Return √Σ x² of each vector: (…, D) → (…), summed in fp64; NaN if a number is beyond fp32's range."""
+    squares = np.einsum("...d,...d->...", vectors, vectors, dtype=np.float64)
+    lengths: Array = np.sqrt(np.where(np.isfinite(squares), squares, np.nan)).astype(np.float32)
+    return lengths
+
+
+def lengths(run: Run) -> dict[str, Array]:
+    """Return tokens' L2 norms: `residual`, (L + 1, T); `attention` and `feed-forward`, (L, T), before any post-norm."""
+    layers = range(run.config.n_layers)
+    points = {
+        "residual": residual_points(run.config),
+        "attention": [f"layers.{i}.attn.out" for i in layers],
+        "feed-forward": [f"layers.{i}.ffn.out" for i in layers],
+    }
+    real = ~run.padding
+    return {part: np.stack([l2(run.arrays[name][real]) for name in names]) for part, names in points.items()}
+
+
+def length_band(lengths: Array) -> tuple[Array, Array]:
+    """Return the ends of lengths at each depth without outliers by Tukey's rule: (depths, T) → (depths,) both."""
+    low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
+    beyond = np.maximum(low - lengths, lengths - high)
+    is_far = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
+    kept = np.where(is_far, np.median(lengths, axis=1, keepdims=True), lengths)
+    return kept.min(axis=1), kept.max(axis=1)
+
+
+def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
+    """Tabulate the median over tokens of each part's lengths and the ends of its `length_band`, a row a depth."""
+    columns = {}
+    for part, values in lengths.items():
+        depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
+        low, high = length_band(values)
+        for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
+            columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
+    return pd.DataFrame(columns).rename_axis("blocks passed")
+
+
+def residual_stream(run: Run) -> Array:
+    """Return the vectors between the blocks: (L + 1, T, D)."""
+    real = ~run.padding
+    return np.stack([run.arrays[name][real] for name in residual_points(run.config)])
+
+
+def cosine_between_tokens(vectors: Array) -> Array:
+    """Return the cosine of each two vectors: (T, D) → (T, T); 0 to a zero vector."""
+    unit = _unit(vectors)
+    cosines: Array = unit @ unit.T
+    return np.clip(cosines, -1, 1)
+
+
+def _unit(vectors: Array) -> Array:
+    lengths = l2(vectors)[..., None]
+    finite = np.where(np.isfinite(vectors), vectors, np.float32(np.nan))
+    return np.divide(finite, lengths, where=lengths != 0, out=np.zeros_like(vectors))
+
+
+# --- norms
+
+NormPoints: TypeAlias = Mapping[str, tuple[Array, Array]]
+"""A run's norms by name, such as `layers.0.norm1`: input and output, (T, D) both."""
 
 
 def norm_names(config: ModelConfig) -> list[str]:
-    """Names of a model's norms in the order of the computation, as those of `norm_points`."""
+    """Return the names of a model's norms in the order of the computation."""
     behind = ["", "post_"] if config.norm_placement == "both" else [""]
     blocks = [
         f"layers.{layer}.{where}norm{number}"
@@ -54,18 +104,42 @@ def norm_names(config: ModelConfig) -> list[str]:
     return ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
 
 
-def norm_statistics(points: list[NormPoint]) -> pd.DataFrame:
-    """Mean and standard deviation over a token's features, before and after every norm, averaged over tokens."""
+def norm_points(run: Run) -> NormPoints:
+    """Return the input and output of every norm, in the order of the computation."""
+    real, arrays = ~run.padding, run.arrays
+    names = [name for name in norm_names(run.config) if f"{name}.in" in arrays]
+    return {name: (arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names}
+
+
+def norm_statistics(points: NormPoints) -> pd.DataFrame:
+    """Tabulate mean and standard deviation over features before and after every norm, averaged over tokens."""
     with np.errstate(invalid="ignore"):  # what has overflowed is NaN, as everywhere
         rows = {
-            point.name: {
+            name: {
                 f"{statistic} {when}": float(np.mean(compute(vectors, axis=-1, dtype=np.float64)))
-                for when, vectors in (("before", point.before), ("after", point.after))
+                for when, vectors in zip(("before", "after"), ends, strict=True)
                 for statistic, compute in (("mean", np.mean), ("std", np.std))
             }
-            for point in points
+            for name, ends in points.items()
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("norm")
+
+
+def _norm_spread(x: Floats, config: ModelConfig) -> Floats:
+    """σ², s or the mean square, as the formula calls it: (…, D) → (…, 1)."""
+    if config.norm == "scalar":
+        return x.std(axis=-1, ddof=1, keepdims=True)  # type: ignore[no-any-return]
+    return (x**2).mean(axis=-1, keepdims=True) if config.norm == "rms" else x.var(axis=-1, keepdims=True)  # type: ignore[no-any-return]
+
+
+def norm_scale(x: Floats, config: ModelConfig) -> Floats:
+    """Return what the config's norm divides each vector by: (…, D) → (…, 1)."""
+    spread = _norm_spread(x, config) + config.norm_eps
+    return spread if config.norm == "scalar" else np.sqrt(spread)
+
+
+def _centre(x: Floats, config: ModelConfig) -> Floats:
+    return x if config.norm == "rms" else x - x.mean(axis=-1, keepdims=True)
 
 
 @dataclass(frozen=True)
@@ -73,69 +147,43 @@ class ByHand:
     """One token's norm, before gain and bias."""
 
     mean: float
-    """Of the D numbers; 0 for `rms`, which subtracts none."""
     spread: float
-    """What the formula calls σ², s or the mean square."""
+    """σ², s or the mean square."""
     normalized: Array
-    """(D,), the result."""
+    """(D,)"""
     divisor: float
-    """What the centred numbers are divided by."""
     off: float
     """The largest difference to what the model's norm computes."""
 
 
 def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
-    """Normalise one token's vector (D,) as its formula says, in fp64, and compare with the model's norm in fp32.
+    """Normalise one vector (D,) in fp64 and compare with the model's norm in fp32.
 
-    The formulas: `layer`, Ba et al. 2016; `rms`, Zhang & Sennrich 2019, equation 4; `scalar`, tutorial A.
+    Ba et al. 2016; Zhang & Sennrich 2019, equation 4 (`rms`); tutorial A (`scalar`).
 
     Raises:
         InputError: the config has no norm.
     """
-    wide, eps = x.astype(np.float64), config.norm_eps
-    mean = 0.0 if config.norm == "rms" else float(wide.mean())
-    if config.norm == "layer":
-        spread = float(((wide - mean) ** 2).sum() / wide.size)
-        divisor = float(np.sqrt(spread + eps))
-    elif config.norm == "rms":
-        spread = float((wide**2).sum() / wide.size)
-        divisor = float(np.sqrt(spread + eps))
-    elif config.norm == "scalar":
-        spread = float(np.sqrt(((wide - mean) ** 2).sum() / (wide.size - 1)))
-        divisor = spread + eps
-    else:
+    if config.norm == "none":
         raise InputError("norm='none' hands its input on: there is nothing to normalise.")
+    wide = x.astype(np.float64)
+    mean = 0.0 if config.norm == "rms" else float(wide.mean())
+    spread, divisor = (float(of(wide, config)[0]) for of in (_norm_spread, norm_scale))
     normalized, trace = (wide - mean) / divisor, Trace()
     build_norm(config, x.size)(torch.tensor(x), trace=trace)
     off = float(np.abs(normalized - trace["normalized"].numpy()).max())
     return ByHand(mean, spread, normalized.astype(np.float32), divisor, off)
 
 
-def norm_scale(x: Floats, config: ModelConfig) -> Floats:
-    """What the config's norm divides each vector by: (…, D) → (…, 1)."""
-    scale: Floats
-    if config.norm == "scalar":
-        scale = x.std(axis=-1, ddof=1, keepdims=True) + config.norm_eps
-    elif config.norm == "rms":
-        scale = np.sqrt((x**2).mean(axis=-1, keepdims=True) + config.norm_eps)
-    else:
-        scale = np.sqrt(x.var(axis=-1, keepdims=True) + config.norm_eps)
-    return scale
-
-
 def normalized_lengths(x: Array, config: ModelConfig) -> Array:
-    """Length of what the norm makes of each vector before gain and bias, in fp64: (…, D) → (…).
-
-    The config has a norm.
-    """
+    """Return the length of each vector behind a norm, before gain and bias, in fp64: (…, D) → (…)."""
     wide = x.astype(np.float64)
-    centred = wide if config.norm == "rms" else wide - wide.mean(axis=-1, keepdims=True)
-    lengths: Array = np.linalg.norm(centred / norm_scale(wide, config), axis=-1)
+    lengths: Array = np.linalg.norm(_centre(wide, config) / norm_scale(wide, config), axis=-1)
     return lengths
 
 
 def formula(config: ModelConfig) -> str:
-    """The norm in LaTeX, before gain and bias; a line ends between two equations, not within one."""
+    """Write the norm in LaTeX, before gain and bias; a line ends between two equations, not within one."""
     mean = r"\mu = \tfrac{1}{D}\sum_j x_j"
     equations = {
         "layer": (
@@ -155,7 +203,7 @@ def formula(config: ModelConfig) -> str:
 
 
 def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
-    """The formula in LaTeX for the vector's first number."""
+    """Write the formula in LaTeX for the vector's first number."""
     mean = "" if config.norm == "rms" else f" - {factor(hand.mean)}"
     divisor = f"{number(hand.spread)} + {number(config.norm_eps)}"
     if config.norm != "scalar":
@@ -163,88 +211,151 @@ def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
     return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(hand.normalized[0])}"
 
 
-def l2(vectors: Array) -> Array:
-    """Length of each token's vector, √Σ x²: (…, D) → (…); NaN where a number has left fp32's range.
+# --- sources
 
-    Squares are summed in fp64: in fp32 those of vectors far from 1 would vanish or overflow.
+SourceKind = Literal["token", "position", "segment", "attention", "feed-forward", "change", "bias", "distance"]
+
+
+@dataclass(frozen=True)
+class Source:
+    """Something that writes to a token's vector."""
+
+    kind: SourceKind
+    """Sublayers include their biases and any norm behind; `change`: of the stream itself; `bias`: of norms and the map
+    to d_model; `distance`: what a score gets, in no vector."""
+    layer: int | None = None
+
+    @property
+    def name(self) -> str:
+        """`token`, `layer 2 attention`, `biases`."""
+        name = {"bias": "biases", "change": "your changes"}.get(self.kind, self.kind)
+        return name if self.layer is None else f"layer {self.layer} {name}"
+
+
+BIASES, CHANGES, DISTANCE = Source("bias"), Source("change"), Source("distance")
+
+_Parts: TypeAlias = dict[Source, Floats]
+
+
+@dataclass(frozen=True)
+class StreamSplit:
+    """What each source adds to the vectors that one layer's attention reads, or, of layer L, that leave the encoder.
+
+    T includes padding; arrays are read-only.
     """
-    squares = np.einsum("...d,...d->...", vectors, vectors, dtype=np.float64)
-    lengths: Array = np.sqrt(np.where(np.isfinite(squares), squares, np.nan)).astype(np.float32)
-    return lengths
+
+    layer: int
+    sources: tuple[Source, ...]
+    """In the order in which they write, the biases last."""
+    parts: Array
+    """(S, T, D)"""
+    written: Array
+    """(S, T): length of what each wrote, before any norm; NaN for biases, and for changes at several places."""
+    off: float
+    """The largest difference between their sum and the run's vectors; NaN if those are not finite."""
+
+    @np.errstate(invalid="ignore", over="ignore", divide="ignore")
+    def shares_of(self, token: int) -> Floats:
+        """Return each source's share of a token's vector x by projection, part · x / ‖x‖², (S,); NaN if x is 0."""
+        parts = self.parts[:, token].astype(np.float64)  # (S, D)
+        x = parts.sum(axis=0)
+        shares: Floats = parts @ x / (x @ x)
+        return shares
 
 
-def lengths(run: Run) -> dict[str, Array]:
-    """L2 norm of each token's vector: the `residual` stream's, (L + 1, T), and what `attention` and `feed-forward` add.
+@np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
+def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
+    """Split the vectors that a layer's attention reads or, of layer L, that leave the encoder in eval mode."""
+    config, blocks = run.config, encoder.layers
+    parts = _embedding_parts(run, encoder)
+    written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
+    _add_changes(run, "embed.sum", parts, written)
+    if encoder.embed.norm is not None:
+        parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
+    if encoder.embed.project is not None:
+        parts = _project(encoder.embed.project, parts)
+    _add_changes(run, "embed.out", parts, written)
+    for i in range(layer):
+        block: EncoderBlock = blocks[i]  # type: ignore[assignment]
+        name = f"layers.{i}"
+        for source, sublayer, norm_name, norm in (
+            (Source("attention", i), "attn", "norm1", block.norm1),
+            (Source("feed-forward", i), "ffn", "norm2", block.norm2),
+        ):
+            if not config.residual:  # what came before goes no further, but through the sublayer
+                parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
+            sandwich = f"{name}.post_{norm_name}.out"
+            parts[source] = _wide(run.arrays.get(sandwich, run.arrays[f"{name}.{sublayer}.out"]))
+            written[source] = np.linalg.norm(parts[source], axis=-1)
+            if source.kind == "attention":
+                _add_changes(run, f"{name}.resid_mid", parts, written)
+            if config.norm_placement == "post":
+                parts = _carry_through(run, f"{name}.{norm_name}", norm, parts)
+        _add_changes(run, f"{name}.out", parts, written)
+    is_last = layer == config.n_layers
+    if is_last and encoder.final_norm is not None:
+        parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
+    elif not is_last and config.norm_placement != "post":
+        parts = _carry_through(run, f"layers.{layer}.norm1", blocks[layer].norm1, parts)  # type: ignore[arg-type]
+    parts[BIASES] = parts.pop(BIASES)  # to the end
+    written[BIASES] = np.full(len(run.tokens), np.nan)
+    read = run.arrays["final" if is_last else f"layers.{layer}.attn.in"]
+    stacked = np.stack(list(parts.values())).astype(read.dtype)
+    off = np.abs(stacked.sum(axis=0, dtype=np.float64) - read).max()
+    lengths = np.stack([written[source] for source in parts]).astype(np.float32)
+    freeze(stacked, lengths)
+    return StreamSplit(layer, tuple(parts), stacked, lengths, float(off))
 
-    Those two are (L, T), as the sublayers hand them out, before they are added and before any post-norm.
+
+def _embedding_parts(run: Run, encoder: Encoder) -> _Parts:
+    tokens, embed = run.arrays["embed.tokens"], encoder.embed
+    parts: _Parts = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
+    if run.config.has_position_table:
+        parts[Source("position")] = _wide(embed.position_vectors(len(tokens)))
+    if embed.segments is not None:
+        parts[Source("segment")] = np.broadcast_to(_wide(embed.segments.weight[0]), tokens.shape)
+    return parts
+
+
+def _project(linear: nn.Linear, parts: _Parts) -> _Parts:
+    projected: _Parts = {source: part @ _wide(linear.weight).T for source, part in parts.items()}
+    if linear.bias is not None:
+        projected[BIASES] = projected[BIASES] + _wide(linear.bias)
+    return projected
+
+
+def _add_changes(run: Run, point: str, parts: _Parts, written: _Parts) -> None:
+    change = run.change(point)
+    if change is not None:
+        length = np.linalg.norm(_wide(change), axis=-1)
+        written[CHANGES] = np.full_like(length, np.nan) if CHANGES in parts else length
+        parts[CHANGES] = parts.get(CHANGES, 0.0) + _wide(change)
+
+
+def _carry_through(run: Run, name: str, norm: nn.Module, parts: _Parts) -> _Parts:
+    if isinstance(norm, NoNorm):
+        return parts
+    learned = {part: _wide(tensor) for part, tensor in norm.named_parameters()}
+    factors = learned["gain"] / norm_scale(_wide(run.arrays[f"{name}.in"]), run.config)  # (T, D)
+    carried: _Parts = {source: factors * _centre(part, run.config) for source, part in parts.items()}
+    carried[BIASES] = carried[BIASES] + learned.get("bias", 0.0)
+    return carried
+
+
+def _wide(numbers: Array | torch.Tensor) -> Floats:
+    array = numbers.detach().cpu().numpy() if isinstance(numbers, torch.Tensor) else numbers
+    return array.astype(np.float64)
+
+
+def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
+    """Return an output head's probabilities for one token at every depth: (L + 1, C); the last row is the network's.
+
+    nostalgebraist 2020, "interpreting GPT: the logit lens"; the head was trained on the last depth alone.
     """
-    layers = range(run.config.n_layers)
-    points = {
-        "residual": residual_points(run.config),
-        "attention": [f"layers.{i}.attn.out" for i in layers],
-        "feed-forward": [f"layers.{i}.ffn.out" for i in layers],
-    }
-    real = ~run.padding
-    return {part: np.stack([l2(run.arrays[name][real]) for name in names]) for part, names in points.items()}
-
-
-def far_from_others(lengths: Array) -> NDArray[np.bool_]:
-    """Which tokens are outliers at each depth: (depths, T) → (depths, T).
-
-    An outlier lies beyond the tokens' middle half by more than 1.5 times its range (Tukey's rule), and differs from the
-    median by more than a tenth of it.
-    """
-    low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
-    beyond = np.maximum(low - lengths, lengths - high)
-    is_far: NDArray[np.bool_] = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
-    return is_far
-
-
-def length_band(lengths: Array) -> tuple[Array, Array]:
-    """The smallest and the largest length at each depth without outliers: (depths, T) → (depths,) both."""
-    kept = np.where(far_from_others(lengths), np.median(lengths, axis=1, keepdims=True), lengths)
-    return kept.min(axis=1), kept.max(axis=1)
-
-
-def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
-    """Median over tokens of each part's lengths and the ends of its `length_band`, a row a depth."""
-    columns = {}
-    for part, values in lengths.items():
-        depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
-        low, high = length_band(values)
-        for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
-            columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
-    return pd.DataFrame(columns).rename_axis("blocks passed")
-
-
-def residual_stream(run: Run) -> Array:
-    """The vectors between the blocks: (L + 1, T, D), the embeddings first."""
-    real = ~run.padding
-    return np.stack([run.arrays[name][real] for name in residual_points(run.config)])
-
-
-def cosine_between_tokens(vectors: Array) -> Array:
-    """Cosine of the angle between each two tokens: (T, D) → (T, T); a zero vector is at 0 to everything."""
-    unit = _unit(vectors)
-    cosines: Array = unit @ unit.T
-    return np.clip(cosines, -1, 1)
-
-
-def cosine_between_layers(stream: Array) -> Array:
-    """Cosine between one token's vectors at each two depths, averaged over tokens: (L + 1, T, D) → (L + 1, L + 1)."""
-    unit = _unit(stream).reshape(len(stream), -1)
-    cosines: Array = unit @ unit.T / stream.shape[1]
-    return np.clip(cosines, -1, 1)
-
-
-def mean_of_pairs(cosines: Array) -> float:
-    """Mean over the pairs of two different things: (N, N) → a number; NaN where there is only one."""
-    n = len(cosines)
-    return float((cosines.sum() - np.trace(cosines)) / (n * (n - 1))) if n > 1 else math.nan
-
-
-def _unit(vectors: Array) -> Array:
-    """Each vector at length 1; zero stays zero, and what has left fp32's range is NaN."""
-    lengths = l2(vectors)[..., None]
-    finite = np.where(np.isfinite(vectors), vectors, np.float32(np.nan))
-    return np.divide(finite, lengths, where=lengths != 0, out=np.zeros_like(vectors))
+    depths = np.stack([run.arrays[name][token] for name in residual_points(run.config)])  # (L + 1, D)
+    x = torch.from_numpy(depths).to(head.weight)
+    with torch.inference_mode():
+        if encoder.final_norm is not None:
+            x = encoder.final_norm(x)
+        probabilities: Array = head(x).softmax(dim=-1).cpu().numpy()
+    return probabilities

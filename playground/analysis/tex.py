@@ -1,4 +1,4 @@
-"""Numbers as LaTeX: short, and in parentheses where a minus sign would run into the one before it."""
+"""Numbers as LaTeX: short, with parentheses around negative factors."""
 
 import math
 
@@ -6,17 +6,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
-"""Of fp32 as a model computes it, or of fp64 as it is worked out by hand."""
+"""fp32 as a model computes it, or fp64 as worked out by hand."""
 
 MOST_DIGITS = 7
-"""What a 32-bit float has."""
 
 TERMS = 2
-"""Products of a long sum that are spelled out."""
 
 
 def number(x: float, digits: int = 4) -> str:
-    r"""A rounded number: `0.1234`, `1.2 \cdot 10^{-5}`, `10^{-5}`."""
+    r"""Write a rounded number: `0.1234`, `1.2 \cdot 10^{-5}`, `10^{-5}`."""
     if not math.isfinite(x):
         return r"\mathrm{NaN}" if math.isnan(x) else r"\infty" if x > 0 else r"-\infty"
     mantissa, _, exponent = f"{x:.{digits}g}".partition("e")
@@ -27,16 +25,13 @@ def number(x: float, digits: int = 4) -> str:
 
 
 def factor(x: float, digits: int = 4) -> str:
-    """A number that another stands before: negative ones in parentheses."""
+    """Write a number with parentheses if it is negative."""
     text = number(x, digits)
     return f"({text})" if text.startswith("-") else text
 
 
 def sum_of_products(name: str, a: Floats, b: Floats, result: float, bias: float | None = None) -> str:
-    """name = Σ aᵢ bᵢ + bias = result: the first products in three digits, the rest of a long sum below.
-
-    A sum that is written in full has as many digits as it takes to work the result out from them.
-    """
+    """Write name = Σ aᵢ bᵢ + bias = result: a short sum in digits that give the result, the start of a long one."""
     digits = _count_digits(a, b, result, bias) if len(a) <= TERMS else 3
     factors = zip(a[:TERMS], b[:TERMS], strict=True)
     products = " + ".join(rf"{factor(x, digits)} \cdot {factor(y, digits)}" for x, y in factors)
@@ -47,8 +42,6 @@ def sum_of_products(name: str, a: Floats, b: Floats, result: float, bias: float 
 
 
 def _count_digits(a: Floats, b: Floats, result: float, bias: float | None) -> int:
-    """The fewest digits, of three to `MOST_DIGITS`, from which Σ aᵢ bᵢ + bias rounds to the result's own digits."""
-
     def rounded(x: float, digits: int) -> float:
         return float(f"{x:.{digits}g}")
 

@@ -1,4 +1,4 @@
-"""One token's way through one head of one layer: its stages, and what stands where between them.
+"""One token's way through one head of one layer: its stages, their arrays, and where changes set other numbers.
 
 Legend: T tokens, padding included, H heads, D = d_model.
 """
@@ -11,8 +11,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from playground.analysis.attention import merge_moves_results
-from playground.analysis.tex import Floats
+from playground.analysis.tex import Floats, number
 from playground.config import ModelConfig
+from playground.model.change_texts import write_formula
+from playground.model.changes import Change
 from playground.model.positions import frequencies
 from playground.runs.encoder_run import LayerRun
 
@@ -37,12 +39,11 @@ STAGES = (
     "second residual",
     "second norm",
 )
-"""Every stage, in the order of a post-norm block; `order` has those of an architecture."""
 
 
 @dataclass(frozen=True)
 class Walk:
-    """What to follow through a layer: a head, the token that asks, and one that is asked."""
+    """A head, a query token and a key token to follow through a layer."""
 
     layer: LayerRun
     head: int
@@ -56,19 +57,19 @@ class Walk:
 
     @property
     def allowed(self) -> NDArray[np.bool_]:
-        """(T,) bool: the keys that the query may attend to."""
+        """The keys that the query may attend to, (T,)."""
         keys: NDArray[np.bool_] = self.layer.run.allowed_in(self.layer.layer)[self.query]
         return keys
 
     def of_query(self, name: str) -> Floats:
-        """The query token's row of an array of this layer, or the head's if it has heads."""
-        array = self.layer[name]
-        row: Floats = array[self.head, self.query] if array.ndim == 3 else array[self.query]
-        return row
+        """Return the query's row of an array of this layer, of this head if it has heads."""
+        return self._row(self.layer[name])
 
     def computed(self, name: str) -> Floats:
-        """The row of `of_query` as the model itself computed it, where a change then set other numbers."""
-        array = self.layer.computed(name)
+        """Return the same as the model computed it, before a change set other numbers."""
+        return self._row(self.layer.computed(name))
+
+    def _row(self, array: Floats) -> Floats:
         row: Floats = array[self.head, self.query] if array.ndim == 3 else array[self.query]
         return row
 
@@ -93,37 +94,37 @@ class Walk:
         return products
 
     def scaled(self) -> Floats:
-        """The dot products over √d_head, (T,), before the mask."""
+        """The dot products over √d_head, (T,)."""
         return self.dot_products() / math.sqrt(self.config.head_width)
 
+    def unmasked(self) -> Floats:
+        """The scores, (T,), before the mask."""
+        return self.scaled() + self.position_bias()
+
     def rotary_frequencies(self) -> Floats:
-        """Radians by which each pair of features turns from one position to the next, in this layer: (d_head / 2,)."""
+        """Radians by which each pair of features turns a position, (d_head / 2,)."""
         found: Floats = frequencies(self.config.head_width, base=self.config.rotary_base_of(self.layer.layer)).numpy()
         return found
 
     def turn(self, x: Floats, places: ArrayLike) -> Floats:
-        """Vectors turned by rotary positions: (…, d_head) at one place, or (…, tokens, d_head) at a place for each."""
+        """Turn vectors by rotary positions: (…, d_head) at one place, or (…, tokens, d_head) at a place each."""
         angles = np.multiply.outer(places, self.rotary_frequencies())  # (…, d_head / 2)
         cosines, sines = np.cos(angles), np.sin(angles)
         first, second = np.split(x, 2, axis=-1)
         return np.concatenate([first * cosines - second * sines, second * cosines + first * sines], axis=-1)
 
     def position_bias(self) -> Floats:
-        """What the query's scores get by distance, (T,): zeros where the architecture adds nothing."""
+        """What the query's scores get by distance, (T,); zeros by default."""
         bias = self.layer.run.arrays.get("position_bias")
         found: Floats = np.zeros(len(self.layer.run.tokens)) if bias is None else bias[self.head, self.query]
         return found.astype(np.float64)
 
-    def unmasked(self) -> Floats:
-        """The scores, (T,), before the mask: the scaled products and what they get by distance."""
-        return self.scaled() + self.position_bias()
-
     def projected(self, name: str) -> Floats:
-        """The head's queries, keys or values, `q`, `k` or `v`, as the linear map gives them: (T, d_head)."""
+        """Return the head's `q`, `k` or `v` as the linear map gives them: (T, d_head)."""
         return self._of_head(name, "projected", "")
 
     def normed(self, name: str) -> Floats:
-        """The head's queries or keys behind their norm, where there is one: (T, d_head)."""
+        """Return the head's `q` or `k` behind their norm, if any: (T, d_head)."""
         return self._of_head(name, "normed", "projected", "")
 
     def _of_head(self, name: str, *points: str) -> Floats:
@@ -135,11 +136,11 @@ class Walk:
 
     @property
     def merge_moves_results(self) -> bool:
-        """Whether joining the heads puts their results at other positions than the query's."""
+        """Whether merging the heads puts results at other positions than their query's."""
         return merge_moves_results(self.config, len(self.layer.run.tokens))
 
     def pieces(self) -> list[tuple[int, int]]:
-        """The head and the token that each d_head numbers of the merged vector come from, in order."""
+        """Return the head and the token of each d_head numbers of the merged vector, in order."""
         n_heads, n_tokens = self.config.n_heads, len(self.layer.run.tokens)
         if self.config.head_merge == "transpose":
             return [(head, self.query) for head in range(n_heads)]
@@ -148,7 +149,7 @@ class Walk:
 
 
 def order(config: ModelConfig) -> tuple[str, ...]:
-    """The stages in the order in which this architecture computes them."""
+    """Return the stages in the order in which an architecture computes them."""
     has = {
         "norm of q and k": config.qk_norm,
         "rotation": config.positions == "rotary",
@@ -166,34 +167,31 @@ def order(config: ModelConfig) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Chapter:
-    """Some stages that belong together, and the tutorial's own input for them."""
+    """Stages that belong together, and the tutorial's own input for them."""
 
     name: str
-    """What they are about: the end of its message's key."""
     stages: tuple[str, ...]
     shape: tuple[int, int, int]
     """Sentences, tokens and features of the input."""
     n_heads: int
-    """Into which the tutorial splits those features."""
     has_positions: bool = False
-    """Whether the tutorial adds positions to it."""
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """The tutorial's input as sentences of made-up words x0, x1, … that are all different."""
+        """The tutorial's input as sentences of different words: `x0 x1 x2`."""
         n_sentences, n_tokens, _ = self.shape
         firsts = range(0, n_sentences * n_tokens, n_tokens)
         return tuple(" ".join(f"x{first + i}" for i in range(n_tokens)) for first in firsts)
 
     def own_sizes(self, config: ModelConfig) -> dict[str, Any]:
-        """The config's fields that the input sets."""
+        """Return the config's fields that the input sets."""
         positions = config.positions if self.has_positions else "none"
         d_model = self.shape[-1]
         return {"d_model": d_model, "n_heads": self.n_heads, "d_ff": 4 * d_model, "positions": positions}
 
 
 def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
-    """The stages in the order in which tutorial B introduces them: from attention outwards."""
+    """Return the stages in tutorial B's order: from attention outwards."""
     attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
     merge = ("merge", "output projection")
     inner = {"projections", *attention, *merge, "embedding"}
@@ -205,3 +203,75 @@ def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
         Chapter("positions", ("embedding",), (1, 10, 16), n_heads=4, has_positions=True),
         Chapter("the-block", block, (1, 10, 16), n_heads=4, has_positions=True),
     )
+
+
+# --- where changes set other numbers
+
+_POINTS = {
+    "embedding": (("embed.sum", "x_t"), ("embed.out", "x_t")),
+    "projections": (("attn.v", "v_j"),),
+    "mask": (("attn.scores", "s_{t,j}"),),
+    "softmax": (("attn.pattern", "a_{t,j}"),),
+    "weighted sum": (("attn.z", "z_t"),),
+    "output projection": (("attn.out", "o_t"),),
+    "first residual": (("resid_mid", "x'_t"),),
+    "feed-forward": (("ffn.out", "f_t"),),
+}
+"""Points that a change may set after a stage, with their symbols."""
+
+_MEETING = (("attn.q", "q_t"), ("attn.k", "k_j"))
+
+_LAST = (("out", "y_t"),)
+
+
+@dataclass(frozen=True)
+class ChangedPoint:
+    """What changes set at one point of a walk."""
+
+    point: str
+    symbol: str
+    changes: tuple[Change, ...]
+    formulas: tuple[str, ...]
+    """LaTeX, one a change; then a number before and after."""
+    before: Floats
+    """(D,), (d_head,) or (T,): as the model computed it."""
+    after: Floats
+
+
+def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
+    """Return the points after a stage where changes set numbers of this walk's tokens and head."""
+    stages = order(walk.config)
+    points = _POINTS.get(stage, ()) + (_LAST if stage == stages[-1] else ())
+    met = next(each for each in ("rotation", "norm of q and k", "projections") if each in stages)
+    points = (_MEETING if stage == met else ()) + points
+    found = (_change_point(walk, point, symbol) for point, symbol in points)
+    return [each for each in found if each is not None]
+
+
+def list_row_changes(walk: Walk) -> tuple[Change, ...]:
+    """Return the changes that set weights of the walk's query in its head."""
+    points = [*list_changed_points(walk, "mask"), *list_changed_points(walk, "softmax")]
+    return tuple(change for point in points for change in point.changes)
+
+
+def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
+    run, name = walk.layer.run, point if point.startswith("embed") else f"layers.{walk.layer.layer}.{point}"
+    if name not in run.computed:
+        return None
+    token = walk.key if point in ("attn.k", "attn.v") else walk.query
+    changes = tuple(each for each in run.changes_at(name) if _acts_on(each, walk, token))
+    if not changes:
+        return None
+    before, after = (arrays[name] for arrays in (run.computed, run.arrays))
+    row = (walk.head, token) if before.ndim == 3 else (token,)
+    of_key = point in ("attn.scores", "attn.pattern")
+    place, first = (walk.key, symbol) if of_key else (0, symbol.replace("_", "_{", 1) + ",0}")
+    numbers = rf"{first}: \quad {number(before[row][place])} \;\to\; {number(after[row][place])}"
+    formulas = (*(write_formula(each, symbol, number) for each in changes), numbers)
+    return ChangedPoint(point, symbol, changes, formulas, before[row], after[row])
+
+
+def _acts_on(change: Change, walk: Walk, token: int) -> bool:
+    is_reader = token != change["key"] and not walk.layer.run.padding[token]  # of a hidden token
+    is_of_token = is_reader if change.kind == "hide" else change["query"] in (None, token)
+    return is_of_token and change.head in (None, walk.head)

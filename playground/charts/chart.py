@@ -1,6 +1,5 @@
-"""What a view returns: charts, tables, paragraphs and controls, each a record.
+"""What a view returns, each a record. A chart says which numbers of a subject `S` it shows, such as a run.
 
-A chart says which numbers of a subject (`S`, a run on most pages) it shows; `charts.draw` asks it for both subjects.
 Legend: R rows, C columns of a heatmap.
 """
 
@@ -12,12 +11,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.charts.bars import LabelledRows
-from playground.charts.colour_scales import Colours, around_zero, from_zero
+from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.figure import Array, Curve, Figure, Frame, Mark
-from playground.charts.head_lines import Lines
+from playground.charts.heads import SQUARE_ROOT, Lines, WeightScale
 from playground.charts.names import token_names
-from playground.charts.weights import SQUARE_ROOT, WeightScale
 
 S = TypeVar("S")
 
@@ -31,10 +28,6 @@ def _nothing(*_: object) -> str:
     return ""
 
 
-def _no_frames(_: object) -> Sequence[Frame]:
-    return ()
-
-
 def _grow_with_rows(n_rows: int) -> int:
     return int(np.clip(170 + 26 * n_rows, 280, 620))
 
@@ -45,14 +38,13 @@ class Axis(Generic[S]):
 
     title: str
     names: Callable[[S], Sequence[str]] | None = None
-    """Plain texts; else cells are numbered from `first`."""
+    """Plain texts; by default numbers from `first`."""
     first: int = 0
     place: str = ""
-    """What a click chooses: `layer`, `head`, `query`, `key`, or the page's own number by its key in the link."""
+    """What a click chooses, by its key in the link."""
     numbers: Callable[[S], Sequence[int | None]] | None = None
-    """Each cell's number of that place; else counted from 0."""
+    """Each cell's number of that place; by default from 0."""
     of_tokens: bool = False
-    """Runs of other tokens cannot be compared cell by cell."""
     options: AxisOptions = field(default_factory=dict)
 
 
@@ -63,137 +55,107 @@ def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title
 
 @dataclass(frozen=True, kw_only=True)
 class Chart(Generic[S]):
-    """What every chart has. Captions are markdown."""
+    """What every chart has; captions are markdown."""
 
     key: str
-    """Of its container; its table's ends in `_numbers`."""
     alt: str
-    """Its name for those who cannot see it."""
     caption: str
     reading: Callable[[S], str] = _nothing
-    """What these numbers say; also below the pinned chart."""
+    """What these numbers say."""
     table: Callable[[S], pd.DataFrame] | None = None
-    """The numbers to read; a heatmap makes its own."""
+    """Its numbers; some kinds make their own."""
     click: str = ""
-    """What the frame marks and the arrow keys move; empty if nothing can be chosen."""
+    """What the frame marks; empty if nothing can be clicked."""
     needs_tokens: str = ""
-    """What is not shown of a pinned run of other tokens, a plural."""
+    """A plural, not shown of a pinned run of other tokens."""
     height: int | None = None
-    """Pixels."""
     beside_key: str = ""
-    """Key prefix of the charts beside it; else its own key."""
+    """Key prefix of the pinned charts."""
     saved_as: str = ""
-    """Name of saved files; else the key."""
     compares: bool = True
-    """Whether a pinned subject's numbers belong beside it."""
     is_tabulated: bool = True
     table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    """What a click on a row of its table chooses, by the row's label."""
+    """What a click on a table's row chooses."""
     chosen: Mapping[str, int] = field(default_factory=dict)
-    """The page's own places where the frame stands."""
+    """The page's own places of the frame."""
     grows: bool = False
-    """Whether it still gets longer: a live page draws it without Plotly."""
+    """Whether a live page draws it without Plotly."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Heatmap(Chart[S]):
-    """Numbers (R, C) as colours; with a pinned subject, also its heatmap and the difference."""
+    """Numbers (R, C) as colours; for two subjects, also the pinned ones and the difference."""
 
     values: Callable[[S], Array]
     rows: Axis[S]
     columns: Axis[S]
     bar: str
-    """Title of the colour bar; empty for none."""
     hover: str
     """`%{x}` is the column, `%{y}` the row."""
     more: str
     """What a larger number means: `a longer vector`."""
     number: str = ".4g"
     colours: Callable[[Sequence[Array]], Colours] = from_zero
-    """From the numbers of all subjects."""
     magnitude: float | None = None
-    """Of the numbers that these come from, if larger; below its rounding they are 0."""
-    change_colours: Callable[[Sequence[Array]], Colours] = around_zero
-    change: Callable[[S, S], str] = _nothing
-    """What the difference's caption adds."""
+    """Below its rounding, numbers are 0."""
     nearest: Callable[[S], str] = _nothing
-    """What the pinned caption says if the shown place is missing."""
     gap: int = 0
-    """Pixels between cells."""
-    frames: Callable[[S], Sequence[Frame]] = _no_frames
-    """Framed cells besides the chosen one."""
+    frames: Callable[[S], Sequence[Frame]] = lambda _: ()
     shown: Callable[[S], Mask] | None = None
     """Coloured cells (R, C); others are grey."""
     height_of: Callable[[int], int] = _grow_with_rows
-    """Pixels for so many rows."""
     written: str = ""
-    """Format of numbers written in cells; empty for none."""
+    """Format of numbers in cells; empty for none."""
     flat_bar: bool = False
-    """The bar above the cells, or below those between tokens."""
     least_cell: int = 0
-    """Least width of a cell in pixels: a phone scrolls a wider map."""
+    """Pixels; a phone scrolls a wider map."""
     in_one_row: bool = False
-    """Whether the pinned one stands in the same row if there is no difference."""
     opens: str = ""
-    """Key of what shows a cell; a press scrolls there."""
-    clicks_beside: bool = False
-    """Whether the charts beside it can be clicked too."""
+    """Key of the container that a press scrolls to."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Curves(Chart[S]):
-    """Curves over one axis; a pinned subject's are dotted."""
+    """Curves over one axis; pinned ones are dotted."""
 
     curves: Callable[[S], Sequence[Curve]]
     x: Axis[S]
     y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
-    """The vertical axis of each panel from the top, for its numbers."""
-    shares: Sequence[float] = (1.0,)
-    """Of the height, by panel."""
-    order: Callable[[str], Any] | None = None
-    """Sort key of the horizontal axis' names, if two subjects differ."""
     marks: Sequence[Mark] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Chart[S]):
-    """Bars, one a label and series; a pinned subject's are paler, beside its own.
-
-    Stacked, it has a row below; upright and stacked, rings.
-    """
+    """Bars, one a label and series; pinned ones are paler, or rings."""
 
     bars: Callable[[S], Mapping[str, Mapping[str, float]]]
-    """Numbers by label, by series; plain texts."""
+    """Numbers by label by series; plain texts."""
     labels: Axis[S]
     value: AxisOptions
     colours: Mapping[str, str]
-    """By series."""
     number: str = ".4g"
     unit: str = ""
     horizontal: bool = True
     stacked: bool = False
-    """Whether a label's series make up one bar."""
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
-    """The line below each label of a row."""
+    """The line below a label."""
     order: Callable[[str], Any] | None = None
-    """Sort key of stacked labels."""
     grey: Callable[[S], Sequence[bool]] | None = None
-    """By label: nothing can be there."""
+    """Labels that cannot have a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Vectors(Chart[S]):
-    """Vectors of any lengths, their first numbers in cells; pinned ones and differences stand beside them."""
+    """The first numbers of vectors in cells, with pinned ones and differences."""
 
     rows: Callable[[S], Mapping[str, Array]]
-    """By name."""
     numbers: str = "number in the vector"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Picture(Chart[S]):
-    """A figure of its own kind, such as dots; a pinned subject's stands beside it."""
+    """A figure of its own kind."""
 
     figure: Callable[[S], Figure]
 
@@ -203,7 +165,7 @@ class HeadGrid(Chart[S]):
     """Every head's weights as a thumbnail, rows being layers."""
 
     thumbnails: Callable[[S], Array]
-    """(L, H, rows, columns), made by `shrink`."""
+    """(L, H, rows, columns), from `shrink`."""
     weights: Callable[[S], Array]
     """(L, H, Tq, Tk), to be saved."""
     queries: Callable[[S], Sequence[str]]
@@ -220,8 +182,18 @@ class HeadLines(Chart[S]):
 
     lines: Callable[[S], Lines]
     weights: Callable[[S], pd.DataFrame]
-    """To be saved."""
     nearest: Callable[[S], str] = _nothing
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Bars from the top, each with a text at its end."""
+
+    labels: Sequence[str]
+    values: Sequence[float]
+    colours: Sequence[str]
+    texts: Sequence[str]
+    title: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,50 +206,43 @@ class LabelledBars(Chart[S]):
 
 @dataclass(frozen=True)
 class CellRanges:
-    """What the rows and columns of a clickable picture stand for."""
+    """What a clickable picture's rows and columns stand for."""
 
     rows: tuple[str, Mapping[int, int]] | None
-    """The place, and the axis' cell → its number; None if cells are as high as the picture."""
+    """The place, and cell → number; None for a single row."""
     columns: tuple[str, Mapping[int, int]] | None
     is_mosaic: bool = False
-    """Whether cells are equal shares of the picture."""
     opens: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Table(Generic[S]):
-    """A table on the page; a pinned subject adds its numbers and the differences as columns."""
+    """A table on the page, with columns of pinned numbers and differences."""
 
     key: str
     frame: Callable[[S], pd.DataFrame]
     formats: Mapping[str, str] = field(default_factory=dict)
-    """By column: a printf format, or `localized`."""
+    """By column: printf, or `localized`."""
     shows_index: bool = True
     compares: bool = True
     fills: Mapping[str, float] = field(default_factory=dict)
-    """By column drawn as bars: the full number."""
+    """By column drawn as bars."""
     widths: Mapping[str, int] = field(default_factory=dict)
-    """Pixels by column."""
     row_height: int | None = None
-    """Pixels of rows with wrapped texts."""
     most_rows: int | None = None
-    """Rows seen at once."""
     missing: str | None = None
     is_folded: bool = False
-    """In an expander with this `title`."""
     title: str = "The numbers"
     is_markdown: bool = False
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
-    """What a click on a row chooses, by its label."""
 
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Words in markdown."""
+    """Markdown."""
 
     text: str
-    kind: Literal["text", "caption", "info", "error", "header", "answer"] = "text"
-    """`answer` stands right below the title."""
+    kind: Literal["text", "caption", "info", "error", "header", "answer", "code"] = "text"
     icon: str = ""
 
 
@@ -289,68 +254,45 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Code:
-    """A text to copy."""
-
-    text: str
-    wraps: bool = False
-    """Whether long lines wrap and all lines show."""
-
-
-@dataclass(frozen=True)
 class Metric:
     """One number in large letters."""
 
     label: str
     value: str
-    change: str = ""
-    help: str = ""
-
-
-@dataclass(frozen=True)
-class Metrics:
-    """A few numbers in large letters."""
-
-    metrics: tuple[Metric, ...]
 
 
 @dataclass(frozen=True)
 class Control:
-    """Where a page has the widget of a parameter."""
+    """A parameter's widget."""
 
     key: str
     label: str
     help: str = ""
     high: int | None = None
-    """The largest number."""
 
 
 @dataclass(frozen=True)
 class Menu:
-    """A list that opens, of a parameter's values by what they are called."""
+    """A menu of a parameter's values, by what they are called."""
 
     key: str
-    """Of the parameter, whose widget's ends in `_menu`."""
     label: str
     names: Mapping[Any, str]
     help: str = ""
     takes_text: bool = False
-    """Whether other values can be typed."""
 
 
 @dataclass(frozen=True)
 class Button:
-    """A press chooses other values; only a live page has it."""
+    """A press chooses other values, on a live page."""
 
     key: str
     label: str
     chooses: Mapping[str, Any]
-    """By the parameters' keys in the link."""
     help: str = ""
     icon: str = ""
     is_disabled: bool = False
     opens: str = ""
-    """The page, by its path, that a press opens; empty for the present one."""
 
 
 @dataclass(frozen=True)
@@ -359,22 +301,22 @@ class Columns:
 
     columns: tuple[tuple["Item", ...], ...]
     shares: tuple[int, ...] = ()
-    """Of the width."""
     gap: Literal["small", "medium"] = "medium"
 
 
 @dataclass(frozen=True)
 class Group:
-    """Items in a container of this key, which links scroll to."""
+    """Items in a container of this key."""
 
     key: str
     items: tuple["Item", ...]
     is_row: bool = False
     is_card: bool = False
-    """With a line around them."""
     gap: Literal["xsmall", "small"] | None = None
     is_proof: bool = False
-    """Whether they stand with the answer above the focus line."""
+    """Whether they are above the focus line, with the answer."""
+    is_late: bool = False
+    """Whether a live page draws them last, in their place."""
 
 
 @dataclass(frozen=True)
@@ -382,22 +324,15 @@ class Panel:
     """Items behind a heading."""
 
     key: str
-    """Of the parameter in the link; may be empty."""
+    """Of its parameter, if any."""
     title: str
     items: tuple["Item", ...]
     icon: str = ""
 
 
 @dataclass(frozen=True)
-class Later:
-    """Items that a live page draws last, in their place."""
-
-    items: tuple["Item", ...]
-
-
-@dataclass(frozen=True)
 class Widget:
-    """What only a live page has, by name."""
+    """What only a live page draws, by name."""
 
     name: str
     data: Mapping[str, Any] = field(default_factory=dict)
@@ -405,20 +340,7 @@ class Widget:
 
 
 Item: TypeAlias = (
-    Chart[Any]
-    | Table[Any]
-    | Paragraph
-    | Formula
-    | Code
-    | Metrics
-    | Control
-    | Menu
-    | Button
-    | Columns
-    | Group
-    | Panel
-    | Later
-    | Widget
+    Chart[Any] | Table[Any] | Paragraph | Formula | Metric | Control | Menu | Button | Columns | Group | Panel | Widget
 )
 
 Options: TypeAlias = Mapping[str, Any]
@@ -433,5 +355,5 @@ def fill_panel(
     icon: str = "",
     closed: tuple[Item, ...] = (),
 ) -> Panel:
-    """A panel that makes its items if it is open; else it has those of `closed`."""
+    """Return a panel whose items are made if it is open."""
     return Panel(key, title, tuple(show()) if options[key] else closed, icon)

@@ -19,7 +19,7 @@ class Colours:
     options: Mapping[str, Any] = field(default_factory=dict)
     """Of Plotly's heatmap."""
     place: Callable[[Array], Array] | None = None
-    """Where a number lies on the scale, if not at itself."""
+    """A number's place on the scale, if not itself."""
     ticks: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -28,23 +28,20 @@ def from_zero(numbers: Sequence[Array]) -> Colours:
     return Colours({"zmin": 0, "zmax": max(map(largest, numbers))})
 
 
-def between_ends(numbers: Sequence[Array]) -> Colours:
-    """Colours from the smallest to the largest number; one colour if they differ by rounding alone."""
-    every = np.concatenate([each[np.isfinite(each)] for each in numbers])
+def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
+    """From the smallest to the largest number, or by powers of ten; one colour for rounding alone."""
+    every = np.concatenate([each.ravel() for each in numbers])
+    is_far = is_logarithmic(every)
+    every = _logarithms(every) if is_far else every
+    every = every[np.isfinite(every)]
     if not every.size:
         return Colours()
     low, high = float(every.min()), float(every.max())
     if high - low <= ROUNDING * max(-low, high):
         low, high = min(0.0, 2 * low), max(1e-6, 2 * high)
-    return Colours({"zmin": low, "zmax": high})
-
-
-def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
-    """As `between_ends`; by powers of ten if the numbers lie far apart."""
-    if not is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
-        return between_ends(numbers)
     powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
-    return Colours(between_ends([_logarithms(each) for each in numbers]).options, _logarithms, powers)
+    ends = {"zmin": low, "zmax": high}
+    return Colours(ends, _logarithms, powers) if is_far else Colours(ends)
 
 
 def _logarithms(values: Array) -> Array:
@@ -53,12 +50,12 @@ def _logarithms(values: Array) -> Array:
 
 
 def around_zero(numbers: Sequence[Array]) -> Colours:
-    """Diverging from 0, to the largest size on both sides."""
+    """Diverging from 0, to the largest size."""
     return _diverge(max(largest(np.abs(each)) for each in numbers))
 
 
 def within(limit: float) -> Callable[[Sequence[Array]], Colours]:
-    """Diverging from 0, to ±limit, whatever the numbers."""
+    """Diverging from 0, to ±limit."""
     return lambda _: _diverge(limit)
 
 
@@ -67,32 +64,22 @@ def _diverge(end: float) -> Colours:
 
 
 def describe_around_zero(numbers: Sequence[Array]) -> str:
-    """A sentence on what the colours of `around_zero` stand for."""
+    """Say what the colours of `around_zero` stand for."""
     end = max(largest(np.abs(each)) for each in numbers)
     return f"Violet is more than 0, orange less, up to ±{end:.3g}."
 
 
 def most_around_zero(numbers: Sequence[Array]) -> Colours:
-    """Diverging from 0, to ±`limit_of_most`."""
-    return _diverge(limit_of_most(numbers))
-
-
-def most_from_zero(numbers: Sequence[Array]) -> Colours:
-    """From 0 to `limit_of_most`."""
-    return Colours({"zmin": 0.0, "zmax": limit_of_most(numbers)})
-
-
-def limit_of_most(numbers: Sequence[Array]) -> float:
-    """The size that 99 % of the numbers do not exceed, and never 0."""
-    return max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers)
+    """Diverging from 0, to the size that 99 % of the numbers do not exceed."""
+    return _diverge(max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers))
 
 
 @lru_cache(maxsize=4)
 def diverging_scale(template: str) -> Any:
-    """A Plotly theme's colours from negative to positive."""
+    """Return a Plotly theme's colours from negative to positive."""
     return plotly.io.templates[template].layout.colorscale.diverging
 
 
 def largest(values: NDArray[Any]) -> float:
-    """The largest finite value, and never 0."""
+    """Return the largest finite value, never 0."""
     return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)

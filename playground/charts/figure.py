@@ -1,7 +1,4 @@
-"""Figures as plain dictionaries, as Plotly's JSON has them.
-
-Colours of the page, fonts and the sequential scale come from the app's theme, in the browser.
-"""
+"""Figures as plain dictionaries, as Plotly's JSON has them; page colours and fonts come from the app's theme."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -12,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.charts import palette
-from playground.charts.names import label, text_width
+from playground.charts.names import escape, label, text_width
 from playground.text.wording import with_minus, write_signed
 
 Array: TypeAlias = NDArray[np.floating[Any]]
@@ -21,25 +18,24 @@ Figure: TypeAlias = dict[str, Any]
 """`data`, a list of traces, and `layout`, by Plotly's names."""
 
 ROUNDING = 8 * float(np.finfo(np.float32).eps)
-"""Numbers that differ by less than this share of their size may be the same."""
+"""Share of a number's size."""
 
 PALE = 0.5
-"""Opacity of a pinned bar."""
 
 BAND = "band"
-"""Plotly's `meta` of a line whose `customdata` are its band's ends."""
+"""`meta` of a line whose `customdata` are its band's ends."""
 
 ROOM_ABOVE = 56
-"""Pixels that `flat_bar` takes."""
 
 LOGARITHMIC_FROM = 100
-"""Ratio of the largest to the smallest value from which an axis is logarithmic."""
+"""Ratio of the largest to the smallest value."""
 
 SLANT = 55
-"""Degrees by which names rise along a horizontal axis."""
+"""Degrees of names along a horizontal axis."""
+
+LAST_LABEL = 22
 
 _LONGEST_SIDE = 48
-"""Letters of the pinned settings' name in a legend."""
 
 _BEHIND_NAMES = "rgba(128, 128, 128, 0.15)"
 
@@ -56,10 +52,9 @@ class Curve:
     high: Array | None = None
     hover: str = "%{y:.4g}"
     band: str = ""
-    """What the hover says of the band: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
+    """Of the hover: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
     panel: int = 0
     marker: int = 6
-    """Pixels; 0 draws none."""
     dash: str | None = None
 
 
@@ -75,7 +70,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Frame:
-    """A frame around cells of a heatmap, from the first to the last row and column."""
+    """A frame around a heatmap's first to last row and column."""
 
     rows: tuple[int, int]
     columns: tuple[int, int]
@@ -84,7 +79,7 @@ class Frame:
 
 
 def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
-    """The layout's shapes for frames."""
+    """Return the layout's shapes for frames."""
     return [
         {"type": "rect", "xref": "x", "yref": "y",
          "x0": frame.columns[0] - 0.5, "x1": frame.columns[1] + 0.5,
@@ -95,13 +90,13 @@ def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
 
 
 def is_logarithmic(values: NDArray[np.floating]) -> bool:
-    """Whether numbers lie so far apart that small ones would not be seen."""
+    """Whether small numbers would not be seen beside large ones."""
     positive = values[values > 0]
     return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
 
 
 def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
-    """An axis of lengths: from 0, or logarithmic if they lie far apart."""
+    """Return an axis of lengths, from 0 or logarithmic."""
 
     def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
         if is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
@@ -112,12 +107,12 @@ def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
 
 
 def whole_ticks(n: int) -> dict[str, Any]:
-    """Ticks at round whole numbers, twelve or so at most."""
+    """Return about twelve round ticks at most."""
     return {"tickmode": "linear", "tick0": 0, "dtick": round_step(n, 12)}
 
 
 def round_step(n: int, most: int) -> int:
-    """The least of 1, 2, 5, 10, 20, … of which `n` has no more than `most`."""
+    """Return the least of 1, 2, 5, 10, … that `n` has no more than `most` of."""
     power = 1
     while n > most * 5 * power:
         power *= 10
@@ -125,20 +120,17 @@ def round_step(n: int, most: int) -> int:
 
 
 def faint(colour: str, opacity: float = 0.16) -> str:
-    """A palette colour that others show through."""
+    """Return a palette colour that others show through."""
     red, green, blue = bytes.fromhex(colour.removeprefix("#"))
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def written_in_cells(values: Array, number: str, longest: int | None = None) -> dict[str, Any]:
-    """Numbers (R, C) in a heatmap's cells.
-
-    A text over `longest` characters would run into the next cell on a phone: it gets one digit, as `−5e−4`.
-    """
+def written_in_cells(values: Array, number: str, longest: int = 99) -> dict[str, Any]:
+    """Write numbers (R, C) in cells; one over `longest` characters gets one digit: `−5e−4`."""
 
     def write(x: float) -> str:
         text = write_signed(x, number) if math.isfinite(x) else ""
-        if longest is None or len(text) <= longest:
+        if len(text) <= longest:
             return text
         digit, _, exponent = f"{x:.0e}".partition("e")
         return with_minus(f"{digit}e{int(exponent)}")
@@ -156,13 +148,13 @@ def number_cells(
     margin: Mapping[str, int] | None = None,
     numbers: str = "number in the vector",
 ) -> Figure:
-    """Numbers (R, C) as cells with gaps, a row a vector; `look` is Plotly's, `numbers` what a column is."""
+    """Draw numbers (R, C) as cells with gaps, a row a vector; `numbers` titles the columns."""
     n = z.shape[1]
     cells = {
         "type": "heatmap",
         "z": z,
         "x": np.arange(n),
-        "y": [label(name, len(name)) for name in names],
+        "y": list(map(escape, names)),
         "xgap": 1,
         "ygap": 1,
         "hovertemplate": f"%{{y}}, number %{{x}}: {hover}<extra></extra>",
@@ -178,59 +170,48 @@ def number_cells(
     return style([cells], layout, height=height, margin=margin)
 
 
-def grey_places(is_grey: Sequence[bool]) -> list[dict[str, Any]]:
-    """The layout's grey shapes behind bars, by place on the horizontal axis."""
-    look = {"type": "rect", "yref": "y domain", "y0": 0, "y1": 1, "fillcolor": palette.MUTED, "line": {"width": 0}}
-    return [{**look, "x0": i - 0.5, "x1": i + 0.5, "layer": "below"} for i in np.flatnonzero(is_grey)]
+# --- curves
 
 
 def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
-    """A curve's band, if it has one, and the curve over it."""
-    line = {"color": curve.colour, "width": 2, "dash": curve.dash}
+    """Return a curve's band, if any, and the curve over it."""
+    line, panel = {"color": curve.colour, "width": 2, "dash": curve.dash}, _panel(curve.panel)
     points = {"type": "scatter", "x": curve.x, "y": curve.y, "name": curve.name, "line": line, **_marker(curve.marker)}
-    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **_panel(curve.panel)}
+    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **panel}
     if curve.low is None or curve.high is None:
         return [points]
     x, y = (np.concatenate(ends) for ends in ((curve.x, curve.x[::-1]), (curve.high, curve.low[::-1])))
-    band: dict[str, Any] = {
-        "type": "scatter",
-        "x": x,
-        "y": y,
-        "mode": "lines",
-        "line": {"width": 0},
-        **_panel(curve.panel),
-    }
+    band: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": {"width": 0}, **panel}
     band |= {"fill": "toself", "fillcolor": faint(curve.colour), "hoverinfo": "skip", "showlegend": False}
     return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1), "meta": BAND}]
 
 
-def ghost_trace(curve: Curve, side: str) -> dict[str, Any]:
-    """A pinned curve, dotted; `side` is what the settings are called."""
-    name = f"{curve.name}, {label(side, _LONGEST_SIDE)}"
-    return _dotted(curve.x, curve.y, curve.colour, name, 5 if curve.marker else 0) | {
-        "hovertemplate": curve.hover,
-        "showlegend": False,
-        **_panel(curve.panel),
-    }
+def ghost_traces(curves: Sequence[Curve], side: str) -> list[dict[str, Any]]:
+    """Return dotted curves and one entry of the legend for all; `side` names the settings."""
+    side = label(side, _LONGEST_SIDE)
 
+    def dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str, marker: int = 5) -> dict[str, Any]:
+        line = {"color": colour, "width": 1.5, "dash": "dot"}
+        return {"type": "scatter", "x": x, "y": y, "name": name, "line": line, **_marker(marker, "circle-open")}
 
-def ghost_entry(side: str) -> dict[str, Any]:
-    """The legend's one entry for all pinned curves."""
     nothing = np.array([None])  # NaN would be a category of its own
-    return _dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {label(side, _LONGEST_SIDE)}")
-
-
-def _dotted(x: NDArray[Any], y: NDArray[Any], colour: str, name: str, marker: int = 5) -> dict[str, Any]:
-    line = {"color": colour, "width": 1.5, "dash": "dot"}
-    return {"type": "scatter", "x": x, "y": y, "name": name, "line": line, **_marker(marker, "circle-open")}
+    return [
+        dotted(each.x, each.y, each.colour, f"{each.name}, {side}", 5 if each.marker else 0)
+        | {"hovertemplate": each.hover, "showlegend": False, **_panel(each.panel)}
+        for each in curves
+    ] + [dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {side}")]
 
 
 def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
     return {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
 
 
+def _panel(number: int) -> dict[str, str]:
+    return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
+
+
 def mark_places(marks: Sequence[Mark], *, is_log: bool) -> dict[str, Any]:
-    """The layout's vertical lines, each with its name at its upper end; each name stands lower than the one before."""
+    """Return the layout's vertical lines and their names."""
     shapes = [
         {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
          "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
@@ -245,37 +226,63 @@ def mark_places(marks: Sequence[Mark], *, is_log: bool) -> dict[str, Any]:
     return {"shapes": shapes, "annotations": names}
 
 
-def _panel(number: int) -> dict[str, str]:
-    return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
+def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, Any], hover: str) -> dict[str, Any]:
+    """Return a curve over training steps."""
+    hover = f"{hover}<extra>{name}</extra>"
+    return {
+        "type": "scatter",
+        "mode": "lines",
+        "x": steps,
+        "y": values,
+        "name": name,
+        "line": look,
+        "hovertemplate": hover,
+    }
 
 
-def room_for_names(
-    rows: Sequence[str],
-    columns: Sequence[str],
-    *,
-    is_signed: bool = False,
-    flat_bar: bool = False,
-    is_slanted: bool = True,
-) -> dict[str, int]:
-    """Margins that a heatmap's names fit into: else Plotly draws it once more."""
+def level_line(steps: int, value: float, text: str, *, width: float = 1.5, dash: str = "dash") -> dict[str, Any]:
+    """Return a line across all steps with a text at its end."""
+    return {
+        "type": "scatter",
+        "mode": "lines+markers+text",
+        "marker": {"size": 8, "opacity": 0},  # keeps the text off the line
+        "x": np.array([0, steps], np.int32),
+        "y": np.array([value, value], np.float32),
+        "line": {"color": palette.RESIDUAL, "width": width, "dash": dash},
+        "text": ["", text],
+        "textposition": "top left",
+        "hoverinfo": "skip",
+        "showlegend": False,
+    }
+
+
+def draw_over_steps(
+    lines: list[dict[str, Any]], steps: int, y_axis: Mapping[str, Any], *, height: int, legend: bool = False
+) -> Figure:
+    """Draw curves over an axis as long as the training."""
+    x_axis = {"title": "step", "range": [-0.01 * steps, 1.01 * steps], "zeroline": False}
+    return style(lines, {"xaxis": x_axis, "yaxis": y_axis}, height=height, legend=legend, margin={"r": LAST_LABEL})
+
+
+# --- margins
+
+
+def room_for_names(rows: Sequence[str], columns: Sequence[str], *, is_signed: bool, is_flat: bool) -> dict[str, int]:
+    """Return margins that tokens fit into: else Plotly draws twice."""
     slanted = math.ceil(math.sin(math.radians(SLANT)) * text_width(columns))
-    if flat_bar and is_slanted:
+    if is_flat:
         return {"l": text_width(rows) + 15, "r": 16, "t": slanted + 20, "b": ROOM_ABOVE}
-    if flat_bar:
-        return {"l": text_width(rows), "r": 16, "t": ROOM_ABOVE}
     return {"l": text_width(rows) + 41, "r": 84 if is_signed else 74, "t": 17, "b": slanted + 44}
 
 
 def colour_bar(title: str, **options: Any) -> dict[str, Any]:
-    """A narrow bar beside a heatmap."""
+    """Return a narrow bar beside a heatmap."""
     return {"thickness": 10, "len": 1.0, "xpad": 4, "ypad": 0, "title": {"text": title, "side": "top"}} | options
 
 
 def flat_bar(title: str, height: int, *, is_below: bool = False, **options: Any) -> dict[str, Any]:
-    """A flat bar above or below a heatmap that needs all the width, in `ROOM_ABOVE` pixels of the margin.
-
-    Above, it is measured from the figure's top, in a low figure from the plot: Plotly leaves a gap or overlaps else.
-    """
+    """Return a flat bar above or below a heatmap."""
+    # Measured from the top of a high figure, but from the plot of a low one, else Plotly leaves a gap or overlaps.
     place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
     if is_below:
         place = {"yanchor": "top"}
@@ -290,7 +297,7 @@ def style(
     legend: bool = False,
     margin: Mapping[str, int] | None = None,
 ) -> Figure:
-    """A figure with the margins and the legend of all; `margin` in pixels by `l`, `r`, `t` and `b`."""
+    """Return a figure with everyone's margins and legend; `margin` by `l`, `r`, `t` and `b`."""
     styled: dict[str, Any] = {
         **layout,
         "height": height,

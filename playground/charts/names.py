@@ -1,66 +1,85 @@
-"""Names on charts and in tables: tokens with their places, strangers' words without markup."""
+"""Strangers' words on charts and in markdown; tokens with their positions."""
 
 import html
 import math
+import re
 import unicodedata
-from collections.abc import Sequence
-from typing import Any
-
-import pandas as pd
-from numpy.typing import NDArray
+from collections.abc import Iterable, Sequence
+from functools import lru_cache, partial
 
 _SUBSCRIPTS = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
 _LONGEST_LABEL = 18
 
+_BREAKS_A_LINE = re.compile(r"[\s\x00-\x1f\x7f\u202a-\u202e\u2066-\u2069]+")
+
+_MARKUP = re.compile(r"([\\`*_{}\[\]()<>#+.!|~$:-])")
+
+_ISOLATE, _END = "\u2068", "\u2069"
+
+escape = partial(html.escape, quote=False)
+
 
 def shortened(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """A text, or its beginning with an ellipsis."""
+    """Return a text, or its beginning with an ellipsis."""
     return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def label(text: str, longest: int = _LONGEST_LABEL) -> str:
-    """A stranger's text as Plotly shows it, letter by letter."""
-    return html.escape(shortened(text, longest), quote=False)
+    """Return a shortened text as Plotly shows it."""
+    return escape(shortened(text, longest))
 
 
 def subscript(number: int) -> str:
-    """A whole number below the line: `₉`."""
+    """Write a whole number below the line: `₉`."""
     return str(number).translate(_SUBSCRIPTS)
 
 
-_ISOLATE, _END = "\u2068", "\u2069"
-
-
 def name_place(name: str, position: int) -> str:
-    """A token's name with its position below the line, isolated if written from right to left."""
-    if any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
+    """Return a name with its position below the line, isolated if written from right to left."""
+    if not name.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
         name = f"{_ISOLATE}{name}{_END}"
     return f"{name}{subscript(position)}"
 
 
 def token_names(tokens: Sequence[str]) -> list[str]:
-    """Each token with its position below the line: `it₉`. For tables."""
-    return [name_place(shortened(token), i) for i, token in enumerate(tokens)]
+    """Return each token with its position below the line: `it₉`."""
+    return list(_name_tokens(tuple(tokens)))
+
+
+@lru_cache(maxsize=64)
+def _name_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name_place(shortened(token), i) for i, token in enumerate(tokens))
 
 
 def token_labels(tokens: Sequence[str]) -> list[str]:
-    """The same for Plotly's axes."""
-    return [html.escape(name, quote=False) for name in token_names(tokens)]
+    """Return the same for Plotly's axes."""
+    return list(map(escape, token_names(tokens)))
 
 
-def token_table(values: NDArray[Any], queries: Sequence[str], keys: Sequence[str] | None = None) -> pd.DataFrame:
-    """An array (Tq, Tk) as a table named by its tokens."""
-    return pd.DataFrame(values, token_names(queries), token_names(queries if keys is None else keys))
-
-
-def text_width(labels: Sequence[str]) -> int:
-    """About how many pixels the longest label takes."""
+def text_width(labels: Iterable[str]) -> int:
+    """Return about how many pixels the longest label takes."""
     return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))
 
 
+@lru_cache(maxsize=1024)
 def _letter_width(letter: str) -> float:
     if unicodedata.east_asian_width(letter) in "WF":
         return 13
     if letter in "iIjlftr.,:;'|!()[]₀₁₂₃₄₅₆₇₈₉":
         return 4.5
     return 10 if letter in "mwMW@%…" else 6.5
+
+
+def quote_token(token: str) -> str:
+    """Return a token as code in markdown, in one line."""
+    return f"`{_BREAKS_A_LINE.sub(' ', shortened(token)).replace('`', 'ˋ') or ' '}`"
+
+
+def quote_place(tokens: Sequence[str], position: int) -> str:
+    """Return a token as code, with its position."""
+    return name_place(quote_token(tokens[position]), position)
+
+
+def escape_markdown(text: object) -> str:
+    """Return a text in which nothing acts as markdown."""
+    return _MARKUP.sub(r"\\\1", str(text))

@@ -19,18 +19,11 @@ TRAINING = "#7d8aa5"
 VALIDATION = "#8a9a1b"
 BATCHES = "#b06a9a"
 NO_REGULARISER = RESIDUAL
-REGULARISERS = {
-    1: "#4a7bd0",
-    2: "#d4622a",
-    3: "#b8860b",
-    4: NORMS,
-    5: "#3a9d5d",
-    6: "#a63d8f",
-    7: "#8660c9",
-    8: "#1597a5",
-    9: "#7f9425",
-    10: "#4a7bd0",
-}
+REGULARISERS = dict(
+    enumerate(
+        ("#4a7bd0", "#d4622a", "#b8860b", NORMS, "#3a9d5d", "#a63d8f", "#8660c9", "#1597a5", "#7f9425", "#4a7bd0"), 1
+    )
+)
 """By their number among the ten; both kinds of dropout have one colour."""
 CURVES = ("#4a7bd0", "#3fa65c", "#b8860b", "#c93756")
 """Of lines told apart by a number."""
@@ -41,9 +34,4 @@ CHANGE = "#0f8f88"
 MUTED = "rgba(138, 135, 148, 0.45)"
 """Padding, masked cells, grid lines."""
 
-COMPONENTS = {
-    "embeddings": EMBEDDINGS,
-    "attention": ATTENTION,
-    "feed_forward": FEED_FORWARD,
-    "norms": NORMS,
-}
+COMPONENTS = {"embeddings": EMBEDDINGS, "attention": ATTENTION, "feed_forward": FEED_FORWARD, "norms": NORMS}

@@ -6,7 +6,6 @@ from typing import Generic, TypeVar
 from playground.link.opening import Focus
 
 S = TypeVar("S")
-"""A run of the encoder on most pages."""
 
 _FIRST = Focus(0, 0, 0, 0)
 
@@ -17,35 +16,32 @@ class Scene(Generic[S]):
 
     now: S
     focus: Focus = _FIRST
-    """The chosen place."""
     pinned: S | None = None
-    """None if nothing is pinned or it cannot run."""
     pinned_name: str = ""
-    """Plain text, as `pinned: 3 layers`."""
+    """`pinned: 3 layers`"""
     now_name: str = ""
     same_tokens: bool = True
-    """Whether both read the same tokens."""
 
     @property
     def both(self) -> tuple[S, S]:
-        """The pinned subject and the present one; `ValueError` without one."""
+        """The pinned subject and the present one; raises ValueError without."""
         if self.pinned is None:
             raise ValueError("Nothing is pinned, so there is one subject alone.")
         return self.pinned, self.now
 
 
 def list_missing(asked: Focus, shown: Focus) -> list[tuple[str, int, int]]:
-    """The layer and the head that a run lacks: which, the number asked for, the nearest."""
+    """Return the layer and the head that a run lacks: which, asked for, nearest."""
     places = (("layer", asked.layer, shown.layer), ("head", asked.head, shown.head))
     return [place for place in places if place[1] != place[2]]
 
 
 def note_nearest(asked: Focus, shown: Focus) -> str:
-    """That a run lacks the layer or head asked for, after a space; else empty."""
+    """Say, after a space, which layer or head a run lacks."""
     missing = [f"{place} {number}" for place, number, _ in list_missing(asked, shown)]
     return f" The nearest: it has no {' and no '.join(missing)}." if missing else ""
 
 
 def note_other_tokens(what: str) -> str:
-    """Why `what`, a plural, is not shown of the pinned settings."""
+    """Say why `what`, a plural, is not shown of the pinned settings."""
     return f"The pinned settings read other tokens, so {what} are shown for the present settings alone."

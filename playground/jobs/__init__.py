@@ -1,6 +1,5 @@
 """Long work in the background."""
 
-from playground.jobs.computation import Computation, JobStatus, Request
-from playground.jobs.pool import JobHandle, JobPool
+from playground.jobs.pool import Computation, JobHandle, JobPool, JobStatus, Request
 
 __all__ = ["Computation", "JobHandle", "JobPool", "JobStatus", "Request"]

@@ -1,7 +1,4 @@
-"""Jobs whose steps are taken on a Ray cluster: the pool, and the worker there, which computes in slices of time.
-
-Nothing else knows of Ray, which is imported once a cluster is connected, and not before.
-"""
+"""Jobs whose steps are taken on a Ray cluster, in slices of time; nothing else knows of Ray."""
 
 import contextlib
 import importlib
@@ -11,34 +8,24 @@ import signal
 import threading
 import time
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from playground.errors import ClusterError, explain
-from playground.jobs.computation import Computation, JobStatus, Request, S
-from playground.jobs.pool import JobPool
+from playground.jobs.pool import Computation, JobPool, JobStatus, Request, S
 
 UNREACHABLE = "The machines that compute this cannot be reached right now; try again in some minutes."
 
 LOST = "The cluster lost this run's machine again and again. Start it again in some minutes, or with a smaller model."
 
-MAX_LOSSES = 3
-"""Workers that a part may lose; Ray starts another each time, which begins anew and finds the same numbers."""
+MAX_LOSSES, MAX_JOBS = 3, 64
+"""Workers that a job may lose, and Ray replaces; this server's jobs at once, which wait there for room."""
 
-MAX_JOBS = 64
-"""Jobs of this server that are on the cluster at once; their workers wait there for room."""
-
-POLL = 0.25
-"""Seconds after which a run that waits for its workers can be stopped at the latest."""
-
-ANSWER_TIMEOUT = 60.0
-"""Seconds that a call waits for a worker, which may be in a slow step."""
-
-SLICE = 0.5
-"""Seconds between two reports of a worker, at least."""
+POLL, ANSWER_TIMEOUT, SLICE = 0.25, 60.0, 0.5
+"""Seconds: to wait for any report, for a worker's answer to a call, and between two reports."""
 
 ENVIRONMENT = {"RAY_AUTH_MODE": "token", "RAY_USAGE_STATS_ENABLED": "0"}
-"""Set before Ray is imported, unless they are: only who has the cluster's token takes part; nothing is sent to Ray."""
+"""Set before Ray is imported, unless they are: only who has the token takes part; nothing is sent to Ray."""
 
 logger = logging.getLogger(__name__)
 
@@ -46,11 +33,8 @@ logger = logging.getLogger(__name__)
 class ClusterPool(JobPool):
     """Jobs whose steps are taken by workers on a cluster.
 
-    Args:
-        address: as Ray has it: `auto` and host:port are a cluster that runs, `local` starts one on this machine.
-        cpus: cores of a worker, or a fraction.
-        gpus: GPUs of a worker, or a fraction; 0: it computes on the CPU.
-        max_results: as of `JobPool`, and `max_bytes`.
+    `address` is as Ray has it: `auto` and host:port are a cluster that runs, `local` starts one here. A worker has so
+    many cores and GPUs, or fractions; with 0 GPUs it computes on the CPU.
     """
 
     def __init__(
@@ -60,15 +44,15 @@ class ClusterPool(JobPool):
         self.address, self.cpus, self.gpus = address, cpus, gpus
         self._connecting = threading.Lock()
         self._ray: Any = None
-        self._worker_class: Any = None
+        self._worker: Any = None
 
     def build(self, request: Request[S]) -> Computation[S]:
-        """Return the computation on the cluster; ClusterError if that cannot be reached."""
+        """Return the computation on the cluster."""
         self.connect()
         return ClusterRun(replace(request, device="cuda" if self.gpus else "cpu"), self)
 
     def connect(self) -> None:
-        """Connect to the cluster, unless that is done; raises ClusterError."""
+        """Connect to the cluster, unless that is done."""
         with self._connecting:
             if self._ray is not None and self._ray.is_initialized():
                 return
@@ -76,14 +60,9 @@ class ClusterPool(JobPool):
             sigterm = signal.getsignal(signal.SIGTERM)
             try:
                 self._ray = importlib.import_module("ray")
-                self._ray.init(
-                    address=self.address,
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    logging_level=logging.ERROR,
-                    configure_logging=False,
-                )
-                self._worker_class = self._ray.remote(RunWorker).options(
+                quiet = {"include_dashboard": False, "log_to_driver": False, "configure_logging": False}
+                self._ray.init(address=self.address, logging_level=logging.ERROR, **quiet)
+                self._worker = self._ray.remote(RunWorker).options(
                     num_cpus=self.cpus, num_gpus=self.gpus, max_restarts=MAX_LOSSES, max_task_retries=-1
                 )
             except Exception as problem:
@@ -94,26 +73,26 @@ class ClusterPool(JobPool):
                     signal.signal(signal.SIGTERM, sigterm)
 
     def close(self) -> None:
-        """Stop every job, and leave the cluster; one that was started here ends."""
+        """Stop every job, and leave the cluster."""
         super().close()
         if self._ray is not None:
             self._ray.shutdown()
 
     def start(self, request: Request[Any]) -> Any:
-        """Return a new `RunWorker`, which may have to wait for its room."""
-        return self._worker_class.remote(request)
+        """Return a new `RunWorker`."""
+        return self._worker.remote(request)
 
     def stop(self, worker: Any) -> None:
-        """End a worker at once, and free its room."""
+        """End a worker at once."""
         with contextlib.suppress(Exception):  # it may be dead, or the cluster gone
             self._ray.kill(worker)
 
-    def wait(self, pending: list[Any]) -> list[Any]:
-        """Return the pending calls that are answered, as soon as one is; after `POLL` seconds perhaps none."""
-        return list(self._ray.wait(pending, timeout=POLL)[0])
+    def is_answered(self, pending: Any) -> bool:
+        """Whether a call is answered within `POLL` seconds."""
+        return bool(self._ray.wait([pending], timeout=POLL)[0])
 
     def answer(self, pending: Any) -> Any:
-        """Return the answer to a call, once it is there; ClusterError if the worker is lost for good."""
+        """Return the answer to a call; ClusterError if the worker is lost for good."""
         try:
             return self._ray.get(pending, timeout=ANSWER_TIMEOUT)
         except self._ray.exceptions.RayError as problem:
@@ -121,64 +100,38 @@ class ClusterPool(JobPool):
             raise ClusterError(LOST) from problem
 
 
-@dataclass(eq=False)
-class _Part:
-    """One part: its worker, the call that it answers next, and what it has reached."""
-
-    worker: Any
-    pending: Any
-    state: Any = None
-    done: bool = False
-
-
 class ClusterRun(Computation[S]):
-    """A computation whose parts have a worker each."""
+    """A computation that a worker takes the steps of."""
 
     def __init__(self, request: Request[S], pool: ClusterPool) -> None:
-        self._request, self._pool = request, pool
-        workers = [pool.start(part) for part in request.parts]
-        self._parts = [_Part(worker, worker.advance.remote()) for worker in workers]
+        self._pool, self.worker = pool, pool.start(request)
+        self._state: Any = None
 
     @property
     def state(self) -> S | None:
-        """Return what is to be seen of it; None until a worker has told of its part."""
-        return self._request.join([part.state for part in self._parts])
+        """What is to be seen, once the worker has reported."""
+        state: S | None = self._state
+        return state
 
     def run(self) -> Generator[None]:
-        """Let the workers compute; yields after every report, and while none comes."""
-        while going_on := {part.pending: part for part in self._parts if not part.done}:
-            for pending in self._pool.wait(list(going_on)):
-                self._take_report(going_on[pending], self._pool.answer(pending))
+        """Let the worker compute; yields after every look."""
+        done, pending = False, self.worker.advance.remote()
+        while not done:
+            if self._pool.is_answered(pending):
+                state, done, error = self._pool.answer(pending)
+                if error:
+                    raise ClusterError(error)
+                if self._state is None or state.progress >= self._state.progress:  # no step back is shown
+                    self._state = state
+                pending = None if done else self.worker.advance.remote()
             yield
 
     def close(self, status: JobStatus) -> None:
-        """Fetch what was reached, and stop all workers."""
-        for part in self._parts:
-            if status == "cancelled" and part.state is not None and not part.done:
-                with contextlib.suppress(ClusterError):
-                    part.state = self._pool.answer(part.worker.stop.remote())
-            self._pool.stop(part.worker)
-
-    def _take_report(self, part: _Part, report: "Report") -> None:
-        if report.error:
-            raise ClusterError(report.error)
-        if part.state is None or report.state.progress >= part.state.progress:  # no step back is shown
-            part.state = report.state
-        part.done = report.done
-        if part.done:
-            self._pool.stop(part.worker)
-        else:
-            part.pending = part.worker.advance.remote()
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a computation elsewhere says after a slice of time."""
-
-    state: Any = None
-    done: bool = False
-    error: str = ""
-    """Why it failed, in one sentence; empty if it did not."""
+        """Fetch what was reached, and stop the worker."""
+        if status == "cancelled" and self._state is not None:
+            with contextlib.suppress(ClusterError):
+                self._state = self._pool.answer(self.worker.stop.remote())
+        self._pool.stop(self.worker)
 
 
 class RunWorker:
@@ -188,8 +141,8 @@ class RunWorker:
         self._request = request
         self._begun: tuple[Computation[Any], Generator[object]] | None = None
 
-    def advance(self) -> Report:
-        """Take steps for a while; whatever goes wrong is in the report."""
+    def advance(self) -> tuple[Any, bool, str]:
+        """Take steps for a slice; return the state, whether all is done, and what went wrong, if anything."""
         try:
             computation, steps = self._begin()
             deadline, done = time.monotonic() + SLICE, False
@@ -197,10 +150,10 @@ class RunWorker:
                 done = next(steps, self) is self
             if done:
                 computation.close("finished")
-            return Report(computation.state, done)
+            return computation.state, done, ""
         except Exception as problem:
             logger.exception("A computation failed")
-            return Report(error=explain(problem))
+            return None, False, explain(problem)
 
     def stop(self) -> Any:
         """End here, and return what was reached."""
@@ -210,7 +163,6 @@ class RunWorker:
         return computation.state
 
     def _begin(self) -> tuple[Computation[Any], Generator[object]]:
-        """Return the computation and its steps, built at the first call."""
         if self._begun is None:
             importlib.import_module("torch").set_num_threads(self._request.threads)  # jobs know nothing of it here
             computation = self._request.build()

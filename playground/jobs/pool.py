@@ -7,32 +7,66 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Generator, Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, Generic
+from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from playground.errors import PlaygroundError, explain
-from playground.jobs.computation import Computation, JobStatus, Request, S
 
 NICENESS = 10
-"""How far the priority of a job's thread, and of those that torch starts for it, is lowered."""
+"""How far the priority of a job's threads is lowered."""
 
 LAST_STEP = 5.0
-"""Seconds that whoever stops a job waits for its current step."""
+"""Seconds to wait for the current step of a job that is stopped."""
 
-OnEnd = Callable[[S, JobStatus], str | None]
-"""Called once with the last state and how the job ended; returns what the visitor should be told, if anything."""
+JobStatus = Literal["waiting", "running", "finished", "cancelled", "failed"]
+
+S = TypeVar("S")
+"""What is to be seen of a computation: an immutable record with `progress` and `n_bytes` that can be pickled."""
+S_co = TypeVar("S_co", covariant=True)
+
+OnEnd = Callable[[S, JobStatus], None]
+"""Called once with the last state and how the job ended."""
 
 logger = logging.getLogger(__name__)
 
 
-def _do_nothing(*_: object) -> None:
-    pass
+class Computation(Protocol[S_co]):
+    """Something that is computed step by step, while others look at it."""
+
+    @property
+    def state(self) -> S_co | None:
+        """What is to be seen by now, in any thread, if anything."""
+
+    def run(self) -> Generator[object]:
+        """Compute; yields after every step."""
+
+    def close(self, status: JobStatus) -> None:
+        """Make the last state after the end, and free everything else."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Request(Generic[S]):
+    """A computation in words, which may be sent to another machine."""
+
+    device: str = "cpu"
+    threads: int = 1
+    """The last digits depend on them."""
+    data: Any = None
+    """What the words ask for, if at hand; it does not travel."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**vars(self), "data": None}
+
+    def build(self) -> Computation[S]:
+        """Return the computation before its first step."""
+        raise NotImplementedError
 
 
 class Job(Generic[S]):
-    """One computation, and the handles of all who take part in it."""
+    """A computation, and the handles of all who take part."""
 
     def __init__(self, request: Request[S], on_start: Callable[[], None], on_over: Callable[[S | None], None]) -> None:
         self.request, self.on_start, self.on_over = request, on_start, on_over
@@ -46,16 +80,16 @@ class Job(Generic[S]):
 
     @property
     def state(self) -> S | None:
-        """Return what is to be seen by now; None before the first step."""
+        """What is to be seen by now."""
         return None if self.computation is None else self.computation.state
 
     @property
     def seconds(self) -> float:
-        """Return how long it has run."""
+        """How long it has run."""
         return (self._ended or time.monotonic()) - self._started if self._started else 0.0
 
     def compute(self, build: Callable[[Request[S]], Computation[S]]) -> JobStatus:
-        """Take steps until there is none left, one fails, or the job is stopped; return how it ended."""
+        """Take steps until the end, a failure, or a stop; return which."""
         self._started, status = time.monotonic(), self.status
         try:
             self.status = "running"
@@ -82,62 +116,63 @@ class Job(Generic[S]):
 class JobHandle(Generic[S]):
     """A job as one visitor sees it: who stops leaves it, and the last one to leave ends it.
 
-    Attributes:
-        job: the job.
-        joined: its status when this visitor asked for it; None for the first, who started it.
-        left: whether the visitor left while the job went on for others.
-        reached: the state, and the seconds, of that moment.
-        note: what `on_end` had to say, or why it failed, in one sentence or none.
+    `joined` is its status when this visitor asked for it, None for the first.
     """
 
     def __init__(self, pool: "JobPool", job: Job[S], on_end: OnEnd[S] | None, joined: JobStatus | None) -> None:
-        self.job, self.joined, self.note, self.left = job, joined, "", False
+        self.job, self.joined, self.left = job, joined, False
         self._pool, self._on_end = pool, on_end
-        self.reached: tuple[S | None, float] = (None, 0.0)
+        self.reached: tuple[S | None, float] = (None, 0.0)  # when this visitor left
+        self.inputs: Any = None  # what the visitor asked for
 
     @property
     def status(self) -> JobStatus:
-        """Return how it stands for this visitor; `cancelled` as soon as that is certain."""
+        """How it stands for this visitor; `cancelled` as soon as that is certain."""
         return "cancelled" if self.left or (self.job.stopping.is_set() and not self.ended) else self.job.status
 
     @property
+    def active(self) -> bool:
+        """Whether it can still go on."""
+        return self.status in ("waiting", "running")
+
+    @property
     def ended(self) -> bool:
-        """Whether nothing can change any more; a job that was stopped may still be in its last step."""
+        """Whether nothing can change any more; what was stopped may be in its last step."""
         return self.left or self.job.over.is_set()
 
     @property
     def error(self) -> str:
-        """Return why it failed, in one sentence; empty if it did not."""
+        """Why it failed, in one sentence."""
         return self.job.error
 
     @property
     def state(self) -> S | None:
-        """Return what is to be seen; None before the first step."""
+        """What is to be seen."""
         return self.reached[0] if self.left else self.job.state
 
     @property
     def progress(self) -> float:
-        """Return the share that is done; 1 at the end."""
+        """The share that is done."""
         state: Any = self.state
         return 0.0 if state is None else float(state.progress)
 
     @property
     def seconds(self) -> float:
-        """Return how long it has run."""
+        """How long it has run."""
         return self.reached[1] if self.left else self.job.seconds
 
     @property
     def position(self) -> int:
-        """Return the place in the queue, 1 = next; 0 if it does not wait."""
-        return self._pool.position(self.job) if self.status == "waiting" else 0
+        """The place in the queue, 1 = next; 0 if it does not wait."""
+        return self._pool.position(self.job)
 
     @property
     def others(self) -> int:
-        """Return for how many others the job goes on without this visitor."""
+        """For how many others the job goes on."""
         return 0 if self.job.over.is_set() else sum(not each.left for each in self.job.handles if each is not self)
 
     def stop(self, timeout: float = LAST_STEP) -> None:
-        """Leave with what is reached; if nobody else takes part, end the job and wait for that."""
+        """Leave with what is reached; the last one ends the job and waits for that."""
         self._pool.leave(self)
         if not self.left:
             self.job.over.wait(timeout)
@@ -150,23 +185,21 @@ class JobHandle(Generic[S]):
     def deliver(self, status: JobStatus) -> None:
         """Hand over the last state, once."""
         on_end, self._on_end = self._on_end, None
-        state = self.state
-        if on_end is None or state is None:
+        if on_end is None or (state := self.state) is None:
             return
         try:
-            self.note = on_end(state, status) or ""
-        except Exception as problem:
+            on_end(state, status)
+        except Exception:
             logger.exception("The end of a job failed for one visitor")
-            self.note = explain(problem)
 
 
 class JobPool:
     """The jobs of all visitors, by all that their numbers depend on.
 
     Args:
-        max_running: how many jobs run at once; the others wait, first come, first served.
-        max_results: how many finished jobs are kept for whoever asks for the same; the one used longest ago goes first.
-        max_bytes: how much memory their states may take; a larger one is not kept at all.
+        max_running: jobs at once; the others wait, first come, first served.
+        max_results: finished jobs that are kept for others; the one used longest ago goes first.
+        max_bytes: memory of their states.
     """
 
     def __init__(self, max_running: int, max_results: int = 0, max_bytes: int = 0) -> None:
@@ -177,10 +210,10 @@ class JobPool:
         self._threads = ThreadPoolExecutor(max_running, "job", initializer=lower_priority)
 
     def connect(self) -> None:
-        """Be ready for the first job; ClusterError if the machines cannot be reached, which every job tries again."""
+        """Be ready for the first job; ClusterError if the machines cannot be reached."""
 
     def build(self, request: Request[S]) -> Computation[S]:
-        """Return the computation of a request; called where the job runs."""
+        """Return a request's computation; called where the job runs."""
         return request.build()
 
     def join(
@@ -190,35 +223,32 @@ class JobPool:
         on_end: OnEnd[S] | None = None,
         *,
         keep: bool = True,
-        on_start: Callable[[], None] = _do_nothing,
-        on_over: Callable[[S | None], None] = _do_nothing,
+        on_start: Callable[[], None] = lambda: None,
+        on_over: Callable[[S | None], None] = lambda _: None,
     ) -> JobHandle[S]:
         """Take part in the job of this key; the first who asks for it starts it.
 
         Args:
-            key: all that the numbers depend on; equal keys come with equal requests.
+            key: all that the numbers depend on.
             request: what to compute.
-            on_end: called in the job's thread, or here at once.
-            keep: whether the result may stay for others, after all who took part have gone.
-            on_start: called where the job runs, before the computation is built; if it raises, the job fails.
-            on_over: called where the job ran, with the last state or None, before anybody gets it.
+            on_end: called in the job's thread, or here at once if it has ended.
+            keep: whether the result may stay for others.
+            on_start: called first where the job runs; if it raises, the job fails.
+            on_over: called there with the last state, before anybody gets it.
         """
         with self._lock:
             job: Job[S] | None = self._jobs.get(key)
-            if job is None or job.stopping.is_set():
-                job = Job(request, on_start, on_over)
-                handle = JobHandle(self, job, on_end, None)
-                job.handles.append(handle)
-                self._jobs[key] = job
-                self._jobs.move_to_end(key)
-                job.future = self._threads.submit(self._run, job, keep)
-                return handle
-            handle = JobHandle(self, job, on_end, job.status)
+            is_new = job is None or job.stopping.is_set()
+            if job is None or is_new:
+                job = self._jobs[key] = Job(request, on_start, on_over)
+            handle = JobHandle(self, job, on_end, None if is_new else job.status)
             is_over = job.over.is_set()
-            if is_over:
+            if is_new or is_over:
                 self._jobs.move_to_end(key)
-            else:
+            if not is_over:
                 job.handles.append(handle)
+            if is_new:
+                job.future = self._threads.submit(self._run, job, keep)
         if is_over:
             handle.deliver(job.status)
         return handle
@@ -237,18 +267,18 @@ class JobPool:
                 self._end(job, "cancelled")
 
     def position(self, job: Job[Any]) -> int:
-        """Return a waiting job's place in the queue, 1 = next; 0 if it does not wait."""
+        """Return a job's place in the queue, 1 = next; 0 if it does not wait."""
         with self._lock:
             waiting = [each for each in self._jobs.values() if each.status == "waiting"]
             return waiting.index(job) + 1 if job in waiting else 0
 
     def has_result(self, key: Hashable) -> bool:
-        """Whether the finished job of this key is kept, so that who joins it has its result at once."""
+        """Whether the finished job of this key is kept."""
         with self._lock:
             return key in self._jobs and self._jobs[key].over.is_set()
 
     def forget_results(self) -> None:
-        """Keep no finished job but for those who took part in it."""
+        """Keep no finished job but for its own visitors."""
         self._trim(0, 0)
 
     def close(self) -> None:
@@ -271,7 +301,7 @@ class JobPool:
             self._end(job, outcome, keep=keep)
 
     def _end(self, job: Job[Any], status: JobStatus, *, keep: bool = False) -> None:
-        """Let a job be over, and keep its result or not; with the lock held."""
+        """Let a job be over; with the lock held."""
         job.status = status
         if not keep or status != "finished":
             for key in [key for key, each in self._jobs.items() if each is job]:
@@ -281,7 +311,6 @@ class JobPool:
         self._trim(self.max_results, self.max_bytes)
 
     def _trim(self, max_results: int, max_bytes: int) -> None:
-        """Let go of finished jobs beyond these bounds."""
         with self._lock:
             over = [(key, job.state) for key, job in self._jobs.items() if job.over.is_set()]
             sizes = [0 if state is None else state.n_bytes for _, state in over]

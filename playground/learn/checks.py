@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragraph
+from playground.charts.chart import Columns, Group, Item, Panel, Paragraph
 from playground.errors import InputError, PlaygroundError
 from playground.learn.exercise import Exercise, Variant, read_exercise, shipped_exercises
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_problem, read_lesson
@@ -76,7 +76,7 @@ def _list_keys(items: Iterable[Item]) -> Iterator[str]:
                 yield ANSWER
             case Columns(columns=columns):
                 yield from _list_keys(each for column in columns for each in column)
-            case Group() | Panel() | Later():
+            case Group() | Panel():
                 yield from _list_keys(item.items)
         yield getattr(item, "key", "")
 

@@ -13,7 +13,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.answers import COMPUTED, Option, check_formula, check_text
 from playground.learn.exercise import MAX_VARIANT, Exercise

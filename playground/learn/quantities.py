@@ -21,8 +21,8 @@ from playground.accounting import count_parameters
 from playground.accounting.counts import attention_overtakes, count_encoder_decoder
 from playground.accounting.shapes import list_shapes
 from playground.analysis import attention, positions, streams
-from playground.analysis.changes import sentence_change
-from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
+from playground.analysis.comparison import sentence_change
+from playground.analysis.gradients import BY_NAME, common_config, variant_config
 from playground.analysis.sentences import SentenceDepths, read_depths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
@@ -261,7 +261,7 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
     """Return the first over the last layer's gradient in an encoder of Gradient flow."""
     flow = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))
-    lengths = flow.gradients["whole layer"]
+    lengths = flow["whole layer"]
     return float(lengths[0] / lengths[-1])
 
 

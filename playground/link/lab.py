@@ -23,8 +23,7 @@ from playground.runs import encoder_run
 from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
 from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, characters
-from playground.training.shipped_network import load_translator
-from playground.training.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork, load_translator
 from playground.weights import checkpoint
 from playground.weights.store import NetworkStore, default_folder
 

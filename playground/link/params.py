@@ -14,10 +14,10 @@ from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.text.wording import quote_text
-from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
-from playground.training.regularisers import REGULARISERS
 from playground.training.tasks import TASKS
+from playground.training.trained_network import key_in
+from playground.training.variants import REGULARISERS
 from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
@@ -294,7 +294,7 @@ AUTOMATIC, MEAN = "automatic", "mean"
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Those of `analysis.gradient_variants`, whose import would bring pandas along."""
+"""Those of `analysis.gradients`, whose import would bring pandas along."""
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
@@ -379,7 +379,7 @@ OWN: dict[str, Param] = {
         LEVELS[0], LEVELS, ("One mistake with clear signs.", "Any one mistake.", "Two mistakes at once.")
     ),
     "lab_tests": Several((), tuple(TESTS)),
-    "lab_accused": Several((), SUSPECTS),
+    "lab_accused": Several((), tuple(SUSPECTS)),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
     "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),

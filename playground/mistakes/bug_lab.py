@@ -1,4 +1,4 @@
-"""The bug lab: small encoders that somebody got wrong, suspects, and tests beside a right one with the same weights."""
+"""The bug lab: encoders that somebody got wrong, suspects, and tests beside a right one with the same weights."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,15 +29,18 @@ SEEN = 1e-3
 """Smaller differences do not count; as a share of the largest number, or of 1 if that is smaller."""
 
 _N_SUSPECTS = 5
-"""Mistakes to choose from, those of the case among them; a decoy comes on top."""
+"""Mistakes to choose from; a decoy comes on top."""
 
 _DATA = load_data(__file__)
 
 DECOYS: Mapping[str, Mapping[str, str]] = _DATA["decoys"]
-"""What looks wrong and is right, by key: title, meaning, why it is right, and the part of the code that it is of."""
+"""What looks wrong and is right, by key: title, meaning, why, and its part of the code."""
 
-SUSPECTS: tuple[str, ...] = (*(key for key in MISTAKES if key not in _DATA["left-out"]), *DECOYS)
-"""Mistakes and decoys by key; new mistakes are left out, since they would change the cases of links."""
+SUSPECTS: Mapping[str, tuple[str, str]] = {
+    **{key: (each.title, each.meaning) for key, each in MISTAKES.items() if key not in _DATA["left-out"]},
+    **{key: (each["title"], each["meaning"]) for key, each in DECOYS.items()},
+}
+"""Title and meaning of mistakes and decoys; new mistakes are left out, since they would change the cases of links."""
 
 
 # --- a case
@@ -128,10 +131,7 @@ class Case:
         return all(count_others(*(each.read("final").numpy() for each in pair)) for pair in pairs)
 
     def find_alibi(self, key: str) -> tuple[str, int, int] | None:
-        """Return a tensor that another mistake would change, how many of its numbers, and of how many.
-
-        In a case of two, the mistake is made beside either of them. None if it would change nothing.
-        """
+        """Return a tensor that another mistake would change, how many of its numbers, and of how many."""
         sets: list[tuple[str, ...]] = [(key,)]
         if len(self.mistakes) > 1:
             sets = [(key, each) for each in self.mistakes if MISTAKES[each].part != MISTAKES[key].part]
@@ -139,7 +139,7 @@ class Case:
         return alibis[0] if alibis and all(alibis) else None
 
     def _find_difference(self, other: "Case", shows: str) -> tuple[str, int, int] | None:
-        """Return the first tensor that another case has not; one whose name ends with `shows` if there is one."""
+        """Return the first tensor that differs, preferably one whose name ends with `shows`."""
         for name in (*(name for name in other.tensors if name.endswith(shows)), *other.tensors):
             numbers = other.read(name).numpy()
             if n_others := count_others(numbers, self.read(name).numpy()):
@@ -148,7 +148,7 @@ class Case:
 
 
 def count_others(one: NDArray[Any], other: NDArray[Any]) -> int:
-    """Return how many numbers differ by more than rounding; an infinite and a finite one do."""
+    """Return how many numbers differ by more than rounding, or in being finite."""
     finite = np.isfinite(one) & np.isfinite(other)
     size = max(1.0, float(np.abs(other[finite]).max(initial=0)))
     n_finite = int((np.abs(one[finite] - other[finite]) > SEEN * size).sum())
@@ -210,14 +210,12 @@ class LabTest:
     key: str
     title: str
     measure: Callable[[Case], Array]
-    """Return the numbers that it is about."""
     effort: int = 4
     """A key of `EFFORTS`."""
     shows: str = "The numbers here, and in a right encoder with the same weights."
-    """What it shows, for students who choose among tests."""
     sentence: str = "Largest difference from a right encoder with the same weights: **{most:.2f}**."
     draws: str = "both numbers"
-    """Words on the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
+    """On the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
     masks: Sequence[str] = ("none", "padding", "causal")
     """Cases in which it can be done."""
 
@@ -287,7 +285,6 @@ def _change_padding(case: Case) -> Array:
 
 
 def _differ(case: Case, one: str, *others: str) -> Array:
-    """Return the largest difference between one tensor and each of others."""
     return _numbers(*((case.read(one) - case.read(other)).abs().max() for other in others))
 
 
@@ -333,13 +330,13 @@ EFFORTS: Mapping[int, str] = _DATA["efforts"]
 
 
 def offered_tests(case: Case) -> list[LabTest]:
-    """Return those that can be done in a case."""
+    """Return the tests that fit a case."""
     return [each for each in TESTS.values() if case.mask in each.masks]
 
 
 @dataclass(frozen=True)
 class Attempt:
-    """What somebody has tested and accused, in their order; what does not fit the case is left out."""
+    """What somebody has tested and accused, in their order; what does not fit the case is ignored."""
 
     case: Case
     tests: tuple[str, ...] = ()

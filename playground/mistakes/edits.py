@@ -13,7 +13,6 @@ from playground.model.attention import over_heads
 from playground.model.positions import window_mask
 
 Edit = Callable[["Scores"], "Scores"]
-"""Changes how scores become a pattern."""
 
 MASKED = -1e8
 """Scores up to this one are masked: people fill with −∞, −1e9 or the type's smallest number."""
@@ -30,11 +29,10 @@ class Scores:
     d_model: int
     d_head: int
     gives_nan: bool
-    """Whether a row that hides everything is NaN, as with −∞, or even, as with −1e9."""
+    """Whether a row that hides everything is NaN (−∞) or even (−1e9)."""
     axis: int = -1
-    """Of the softmax."""
     kept: Tensor | None = None
-    """What is kept of the pattern after the softmax; None: all of it."""
+    """What is kept after the softmax; None: everything."""
 
     def masked(self) -> Tensor:
         """Return the scores that the softmax reads."""
@@ -68,18 +66,14 @@ class Input:
     mask: Tensor | None = None
     """As `Encoder.forward` takes it."""
     theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """Somebody's tensors by name, from which dropout is copied; NaN among them means that −∞ masks."""
+    """Somebody's tensors by name: dropout is copied from them, and NaN among them means that −∞ masks."""
 
 
 class EditedTrace(Trace):
-    """Record a pass and change it.
+    """Record a pass and change it: edits change every layer's scores, in their order.
 
-    Args:
-        makings: whose edits change every layer's scores, in this order; if one drops, a tensor of `Input.theirs`
-            replaces the model's where dropout is all that distinguishes them.
-        encoder: whose pass it is.
-        given: its input, on the encoder's device.
-        watch: is handed each point's name and tensor, and may raise to end the pass.
+    If a making drops, a tensor of `Input.theirs` replaces the model's where dropout is all that distinguishes them.
+    `watch` gets each point's name and tensor, and may raise to end the pass.
     """
 
     def __init__(

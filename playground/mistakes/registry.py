@@ -40,7 +40,6 @@ class Mistake:
     key: str
     title: str
     meaning: str
-    """What the title means, in a sentence."""
     symptom: str
     """What its maker notices."""
     test: str
@@ -50,18 +49,18 @@ class Mistake:
     part: str
     """The part of the code; two mistakes of one part exclude each other."""
     shows: str
-    """The first wrong tensor, as a part of its name in a trace; for post-norm where the placement matters."""
+    """The first wrong tensor, as a part of its name in a trace."""
     making: Making
     applies: Applies
     write_lines: Callable[[ModelConfig], Lines]
-    """Return the lines, wrong and right, for an encoder of a config."""
+    """Return the lines, wrong and right."""
 
 
 # --- modules with other attributes, which share their weights
 
 
 def _copy_module(module: Any, **attributes: Any) -> Any:
-    """Return the module with other attributes; parameters and parts are the same objects, unless among these."""
+    """Return the module with other attributes, and the same parameters and parts."""
     twin = copy.copy(module)
     twin.__dict__ = dict(module.__dict__)
     twin._modules = dict(module._modules)
@@ -93,7 +92,6 @@ def _change_attention(change: Callable[[Attention], Mapping[str, Any]]) -> Makin
 
 
 def _change_positions(change: Callable[[Embeddings, int], Tensor]) -> Making:
-    """Add other rows to n tokens."""
 
     def rows(encoder: Encoder, n: int) -> Tensor:
         return change(encoder.embed, n).to(device_of(encoder))
@@ -120,7 +118,7 @@ def _draw_waves(embed: Embeddings, n: int, *, in_halves: bool = False, lag: floa
 
 
 def _attend_over_batch(attention: Attention) -> Mapping[str, Any]:
-    """Attend to the tokens at the same place in all sentences; of scores and weights a sentence's own are shown."""
+    """Attend to the tokens at the same place in all sentences; a sentence's own scores and weights are shown."""
 
     def show(name: str, tensor: Tensor) -> Tensor:
         if name in ("in", "out"):
@@ -160,7 +158,6 @@ def _mask_rows(scores: Scores) -> Scores:
 
 
 def _shift_causal(scores: Scores, diagonal: int) -> Scores:
-    """Begin the causal mask at another diagonal."""
     return replace(scores, allowed=torch.ones_like(scores.allowed).tril(diagonal) & ~_find_padded(scores))
 
 
@@ -195,12 +192,11 @@ def _normalise(norm: LayerNorm, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
 
 
 def _other_eps(config: ModelConfig) -> float:
-    """Return the eps that others use: PyTorch's 1e-5, or BERT's 1e-12 if the config has PyTorch's or more."""
+    """Return PyTorch's 1e-5, or BERT's 1e-12 if the config has PyTorch's or more."""
     return 1e-5 if config.norm_eps < 1e-5 else 1e-12
 
 
 def _add_normed(x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-    """Add to the normed input instead of the input."""
     normed = norm(x)
     return note(normed + f(normed))
 
@@ -335,7 +331,6 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
         _if(lambda c: c.n_layers > 1 and not c.share_layers),
     ),
 }
-"""By the keys of registry.yaml."""
 
 
 # --- its lines of code
@@ -350,7 +345,7 @@ _CALLS = {
 
 
 def _write_activation(config: ModelConfig, wrong: str) -> Lines:
-    """Return the line of the hidden layer with another activation, and with the config's."""
+    """Return the hidden layer's lines: with another activation, and the config's."""
     gate = " * gate(x)" if config.gated else ""
     return f"hidden = {_CALLS[wrong]}{gate}", f"hidden = {_CALLS[config.activation]}{gate}"
 

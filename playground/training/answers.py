@@ -1,7 +1,6 @@
 """What a trained network answers: text, new sequences, a visitor's sentence; also with heads switched off.
 
-Legend: B sequences, T tokens, Ts/Tt source/target tokens, L layers, H heads, C classes, S scored positions,
-D = d_model.
+Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions.
 """
 
 from collections.abc import Iterator, Sequence
@@ -22,61 +21,42 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import Data, Examples
 from playground.training.tasks.task import BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS
 
+MAX_TOKENS = 4_096
+"""Tokens that effects are measured on."""
+
 
 def generate(
-    tagger: Tagger,
-    ids: list[int],
-    n: int,
-    *,
-    temperature: float,
-    top_k: int,
-    generator: torch.Generator,
-    window: int | None = None,
+    tagger: Tagger, ids: list[int], temperature: float, top_k: int, generator: torch.Generator, window: int
 ) -> Iterator[int]:
-    """Write on: yield n tokens, each drawn after the prompt and those before; never a special one.
+    """Yield tokens without end, each drawn after the prompt `ids` and those before; never a special one.
 
     Args:
         tagger: trained not to look ahead.
-        ids: the prompt.
-        n: how many tokens.
+        ids: the prompt; InputError if it is empty.
         temperature: τ in softmax(logits / τ); 0 = the most likely.
         top_k: candidates; 0 = all (Fan et al. 2018, section 5.1).
         generator: on the CPU.
-        window: last tokens that are read; max_len by default.
-
-    Raises:
-        InputError: the prompt is empty, a number is out of range, or scores are not finite.
+        window: last tokens that are read.
     """
     if not ids:
         raise InputError("The network says what comes next, so that it needs something to start from: one character.")
-    if not 0 <= temperature < float("inf"):
-        raise InputError(f"temperature={temperature} is not a number from 0, always the likeliest, upwards.")
-    for name, value, lowest in (("n", n, 0), ("top_k", top_k, 0), ("window", 1 if window is None else window, 1)):
-        if value < lowest:
-            raise InputError(f"{name}={value} is below {lowest}.")
-    device, longest = next(tagger.parameters()).device, tagger.config.max_len
-    width = min(window or longest, longest)
-
-    def write(read: list[int]) -> Iterator[int]:
-        for _ in range(n):
-            read = read[-width:]
-            with torch.inference_mode():  # left before each yield: it would hold for whoever takes the token
-                logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)
-            read.append(draw_token(logits.cpu(), temperature, top_k, generator))
-            yield read[-1]
-
-    return write(list(ids))
+    while True:
+        tokens, probabilities = next_tokens(tagger, ids[-window:], temperature, top_k)
+        place = 0 if len(tokens) == 1 else int(probabilities.multinomial(1, generator=generator))
+        ids = [*ids, int(tokens[place])]
+        yield ids[-1]
 
 
-def draw_token(logits: Tensor, temperature: float, top_k: int, generator: torch.Generator) -> int:
-    """Draw a token from its logits (C,)."""
-    tokens, probabilities = next_token_probabilities(logits, temperature, top_k)
-    place = 0 if len(tokens) == 1 else int(probabilities.multinomial(1, generator=generator))
-    return int(tokens[place])
+def next_tokens(tagger: Tagger, read: list[int], temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
+    """Return candidates, likeliest first, and their probabilities: (K,), (K,)."""
+    device = next(tagger.parameters()).device
+    with torch.inference_mode():
+        logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)
+    return next_token_probabilities(logits.cpu(), temperature, top_k)
 
 
 def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> tuple[Tensor, Tensor]:
-    """Candidates, likeliest first, and their probabilities: (K,), (K,); InputError if logits are not finite."""
+    """Return those of logits (C,); InputError if they are not finite."""
     ordinary = logits[len(SPECIALS) :].to(torch.float64)
     if not ordinary.isfinite().all():
         raise InputError("The network's scores are no finite numbers: its training diverged, and it can say nothing.")
@@ -87,11 +67,7 @@ def next_token_probabilities(logits: Tensor, temperature: float, top_k: int) -> 
 
 
 def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
-    """Take the most likely token at every step: (B, Ts) → (B, Tt), [EOS] included, 0 after it.
-
-    Raises:
-        InputError: `longest` is over max_len.
-    """
+    """Take the most likely token at every step: (B, Ts) → (B, Tt), 0 after [EOS]; InputError over max_len."""
     target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
     keys = None if src_mask is None else src_mask[:, None]  # (B, 1, Ts)
@@ -122,17 +98,17 @@ class Sample:
 
     @property
     def n_wrong(self) -> int:
-        """Places where the answers differ."""
+        """Return the number of places where the answers differ."""
         return sum(right != answer for right, answer in zip_longest(self.right_answer, self.answer))
 
 
 def answer_samples(network: Network, data: Data, recipe: Recipe, n: int = 8) -> list[Sample]:
-    """The answers to the first `n` validation sequences."""
+    """Return the answers to the first `n` validation sequences."""
     return answer_examples(network, data, data.validation[slice(0, n)], recipe)
 
 
 def answer_examples(network: Network, data: Data, examples: Examples, recipe: Recipe) -> list[Sample]:
-    """The answers to some sequences."""
+    """Return the answers to some sequences."""
     batch = examples.to(next(network.parameters()).device)
     if isinstance(network, EncoderDecoder):
         mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
@@ -149,7 +125,7 @@ def answer_examples(network: Network, data: Data, examples: Examples, recipe: Re
 
 
 def right_answer(data: Data, targets: Tensor) -> tuple[str, ...]:
-    """The classes of a row of targets (T',), without [EOS]."""
+    """Return the classes of a row of targets (T',), without [EOS]."""
     ids: list[int] = targets[targets != IGNORE].tolist()
     return tuple(data.labels[i] for i in (_before_eos(ids) if data.task.has_decoder else ids))
 
@@ -158,21 +134,16 @@ def _before_eos(ids: list[int]) -> list[int]:
     return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids
 
 
-MAX_TOKENS = 4_096
-"""Tokens that effects are measured on."""
-
-
 @dataclass(frozen=True)
 class TaskScore:
-    """What a network's answers are worth."""
+    """How right answers are, and the mean probability of the right class."""
 
     accuracy: float
     probability: float
-    """Of the right class, on average."""
 
 
 def first_sequences(examples: Examples) -> Examples:
-    """The first sequences within `MAX_TOKENS`, one at least."""
+    """Return the first sequences within `MAX_TOKENS`, one at least."""
     return examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))]
 
 
@@ -192,10 +163,9 @@ def score_changed(
 
 
 def _scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace) -> Tensor:
+    """Return the logits of `network.scores`, with a trace of the encoder alone."""
     if isinstance(network, EncoderDecoder):
-        masks = (batch.mask[:, None], batch.decoder_mask[:, None])
-        source_mask, target_mask = masks if recipe.mask_padding else (None, None)
-        memory = network.encoder(batch.ids, source_mask, trace)
-        return network.decode(batch.decoder_ids, memory, source_mask, target_mask)
+        masks = (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
+        return network.decode(batch.decoder_ids, network.encoder(batch.ids, masks[0], trace), *masks)
     logits: Tensor = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
     return logits

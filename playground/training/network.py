@@ -20,10 +20,7 @@ from playground.training.tasks.task import IGNORE
 
 
 class Tagger(nn.Module):
-    """An encoder and a linear head, a score for each class at every token; in eval mode.
-
-    Parameters are named `encoder.…`, `head.weight`, `head.bias`; seed as of `Encoder`.
-    """
+    """An encoder and a linear head: a score for each class at every token."""
 
     def __init__(self, config: ModelConfig, n_classes: int, seed: int | None = 0) -> None:
         super().__init__()
@@ -43,20 +40,15 @@ Network = Tagger | EncoderDecoder
 
 
 def build_network(config: ModelConfig, task: Task, n_classes: int, seed: int | None) -> Network:
-    """The untrained network of a task; without a seed, its shapes."""
+    """Return the untrained network of a task; without a seed, its shapes."""
     return EncoderDecoder(config, n_classes, seed) if task.has_decoder else Tagger(config, n_classes, seed)
 
 
 def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
-    """Parameters of such a network."""
+    """Count the parameters of a task's network."""
     if task.has_decoder:
         return count_encoder_decoder(config, n_classes).total
     return count_parameters(config).total + (config.d_model + 1) * n_classes
-
-
-def count_head(config: ModelConfig, task: Task, n_classes: int) -> int:
-    """Parameters beside its encoder."""
-    return count_network(config, task, n_classes) - count_parameters(config).total
 
 
 Measured = Literal["accuracy", "loss"]
@@ -75,28 +67,11 @@ class Evaluation:
     """Both sets in eval mode, with plain cross-entropy."""
 
     step: int
-    """Optimisation steps done before it."""
     train: Measure
-    """As many sequences as for validation."""
+    """Of as many sequences as for validation."""
     validation: Measure
-    """Of sequences that never are."""
     tokens_per_second: float
-    """Learnt since the evaluation before."""
-
-    @property
-    def gap(self) -> float:
-        """Training accuracy − validation accuracy."""
-        return self.train.accuracy - self.validation.accuracy
-
-
-@dataclass(frozen=True, eq=False)
-class Snapshot:
-    """Attention on the first validation sequence."""
-
-    step: int
-    """Optimisation steps done before it."""
-    patterns: Mapping[str, Array]
-    """(n_layers, H, Tq, Tk): `self`, or `encoder self`, `decoder self`, `cross`."""
+    """Since the evaluation before."""
 
 
 @dataclass
@@ -104,62 +79,56 @@ class History:
     """What a run has shown; lists only grow."""
 
     loss: list[float] = field(default_factory=list)
-    """Of every step's batch, in nats."""
+    """Of every step, in nats."""
     lr: list[float] = field(default_factory=list)
-    """The learning rate of every step."""
     grad_norm: list[float] = field(default_factory=list)
     """Before clipping."""
     evaluations: list[Evaluation] = field(default_factory=list)
-    """At evenly spaced steps, the first before any."""
-    snapshots: list[Snapshot] = field(default_factory=list)
-    """At evaluations; fewer if attention is large."""
+    snapshots: dict[int, Mapping[str, Array]] = field(default_factory=dict)
+    """By step, attention on the first validation sequence: (L, H, Tq, Tk), `self`, or `encoder self` and others."""
 
     @property
     def n_bytes(self) -> int:
         """Memory, in bytes."""
-        patterns = sum(each.nbytes for snapshot in self.snapshots for each in snapshot.patterns.values())
+        patterns = sum(each.nbytes for patterns in dict(self.snapshots).values() for each in patterns.values())
         return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
 
     def at(self, step: int) -> Evaluation | None:
-        """The evaluation after a step."""
+        """Return the evaluation after a step, if any."""
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
 
     def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
-        """Steps of all evaluations, and what was measured there on the training and on the validation set."""
-        evaluations = list(self.evaluations)
-        return (
-            [evaluation.step for evaluation in evaluations],
-            [vars(evaluation.train)[measured] for evaluation in evaluations],
-            [vars(evaluation.validation)[measured] for evaluation in evaluations],
-        )
+        """Return the steps of evaluations, and what was measured on the training and the validation set."""
+        looks = list(self.evaluations)
+        train, validation = ([vars(vars(look)[name])[measured] for look in looks] for name in ("train", "validation"))
+        return [look.step for look in looks], train, validation
 
     def copy(self) -> "History":
-        """All of it as of now."""
+        """Return all of it as of now."""
         n = len(self.grad_norm)  # the last that a step appends to
-        return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), list(self.snapshots))
+        return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), dict(self.snapshots))
 
 
 N_EVALUATIONS = 20
-"""Evaluations of a run, the one before the first step not counted."""
+"""Of a run, beside the one before the first step."""
 
 MAX_SNAPSHOT_NUMBERS = 8_000_000
-"""Attention weights that a run saves, over all snapshots."""
+"""Attention weights that a run saves."""
 
 _TOKENS = 8_192
 """Of one pass while evaluating."""
 
 
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
-    """The network's logits for a batch, (B, T', C), with the masks that the recipe leaves on."""
+    """Return logits, (B, T', C), with the masks that the recipe leaves on."""
     if isinstance(network, EncoderDecoder):
-        target_mask = batch.decoder_mask[:, None] if recipe.mask_padding else None
-        source_mask = batch.mask[:, None] if recipe.mask_padding else None
-        return cast(Tensor, network(batch.ids, batch.decoder_ids, source_mask, target_mask, trace))
+        masks = (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
+        return cast(Tensor, network(batch.ids, batch.decoder_ids, *masks, trace))
     return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
 
 
 def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
-    """Who may look where in a batch for an encoder, (B or 1, 1 or T, T), True = may; None: everybody everywhere."""
+    """Return an encoder's mask, (B or 1, 1 or T, T), True = may attend; None: everywhere."""
     is_padded = recipe.mask_padding and not bool(batch.mask.all())
     if not (recipe.causal and TASKS[recipe.task].predicts_next):
         return batch.mask[:, None] if is_padded else None
@@ -167,14 +136,14 @@ def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
 
 
 def select_scored(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """The positions whose answer is asked for: (B, T, C), (B, T) → (S, C), (S,)."""
+    """Keep the positions whose answer is asked for: (B, T, C), (B, T) → (S, C), (S,)."""
     logits, targets = logits.flatten(0, 1), targets.flatten()
     is_scored = targets != IGNORE
     return (logits, targets) if bool(is_scored.all()) else (logits[is_scored], targets[is_scored])
 
 
 def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Loss and accuracy over all positions whose answer is asked for; the network is in eval mode."""
+    """Measure a network in eval mode over all positions whose answer is asked for."""
     rows = max(1, _TOKENS // examples.ids.shape[1])
     loss, right, n = 0.0, 0, 0
     with torch.inference_mode():
@@ -188,7 +157,7 @@ def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch
 
 
 def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Measure every sequence alone, without padding, later characters hidden."""
+    """Measure every sequence alone, later characters hidden."""
     masked = replace(recipe, causal=True, mask_padding=True)
     lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
     for length in sorted(set(lengths.tolist())):  # those of one length pad each other as little as one alone
@@ -199,12 +168,12 @@ def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, dev
 
 
 def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
-    """The `n` evenly spaced steps of a run that are evaluated, and 0."""
+    """Return the `n` evenly spaced steps that are evaluated, and 0."""
     return frozenset(round(steps * i / n) for i in range(n + 1))
 
 
 def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
-    """Of these steps, those whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
+    """Return those of these steps whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
     sequence = data.validation[slice(0, 1)]
     n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
     pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2
@@ -215,11 +184,11 @@ def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int
     return frozenset(candidates[round(i * (len(candidates) - 1) / (n_saved - 1))] for i in range(n_saved))
 
 
-def take_snapshot(network: Network, data: Data, recipe: Recipe, step: int, device: torch.device) -> Snapshot:
-    """Every head's attention on the first validation sequence."""
+def take_snapshot(network: Network, data: Data, recipe: Recipe, device: torch.device) -> dict[str, Array]:
+    """Return every head's attention on the first validation sequence."""
     trace = Trace(keep=lambda name: name.endswith(".pattern"))
     with torch.inference_mode():
         scores(network, data.validation[slice(0, 1)].to(device), recipe, trace)
     points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else ATTENTION_POINTS
     layers = range(network.config.n_layers)
-    return Snapshot(step, {name: stack_layers(trace, point, layers) for name, point in points.items()})
+    return {name: stack_layers(trace, point, layers) for name, point in points.items()}

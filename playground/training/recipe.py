@@ -16,26 +16,20 @@ _MAX_TEXT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(DataRecipe):
-    """A training run: its task and data, its optimiser, and ten regularisers, each off at 0 or False.
+    """A training run: its data, its optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong.
 
-    A number's annotation has its lowest and its highest value, both allowed.
-
-    Two runs of one recipe and one architecture give the same losses on the same kind of device with the same number of
-    threads, which is one unless a server sets more: more threads add up in another order.
-
-    Raises:
-        RecipeError: a field has a wrong type or is out of range; the message says what would work.
+    Equal recipes and architectures give equal losses on one kind of device with as many threads.
     """
 
     steps: Annotated[int, (1, 100_000)] = 600
-    """Batches to learn from, one after the other."""
+    """Batches to learn from."""
     batch_size: Annotated[int, (1, 512)] = 64
     """Sequences in a batch."""
 
     optimizer: OptimizerName = "adam"
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
-    """`paper`: up in a line for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
+    """`paper`: up for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
     lr: Annotated[float, (1e-8, 10_000)] = 2e-3
     """The learning rate; of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
@@ -44,31 +38,31 @@ class Recipe(DataRecipe):
     dropout_attention: Annotated[float, (0, 0.95)] = 0.0
     """Probability that an attention weight is zeroed."""
     dropout_feedforward: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that a number of the feed-forward's hidden layer is zeroed."""
+    """The same of a number in the feed-forward's hidden layer."""
     dropout_residual: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that a number which a sublayer adds to the residual stream is zeroed."""
+    """Of a number that a sublayer adds."""
     dropout_positions: Annotated[float, (0, 0.95)] = 0.0
-    """Probability that a number of the embedded tokens, positions added, is zeroed."""
+    """Of a number of the embeddings, positions added."""
     mask_padding: bool = True
     """Hide padding from attention."""
     causal: bool = True
-    """Hide later characters from attention, in the task that predicts the next one."""
+    """Hide later characters from attention, where the next one is predicted."""
     weight_decay: Annotated[float, (0, 10)] = 0.0
     """Pull of the weights towards 0: λ of λ/2 · |w|², biases and norms left out; `adamw` takes λ · lr · w away."""
     layer_norm: bool = True
-    """Keep the architecture's norms; without, it trains with none."""
+    """Keep the architecture's norms."""
     label_smoothing: Annotated[float, (0, 0.95)] = 0.0
-    """Share ε of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
+    """Share of each target that is spread over all classes (Szegedy et al. 2016, section 7)."""
     patience: Annotated[int, (0, 1_000)] = 0
     """Evaluations without a lower validation loss until training stops and the best weights come back."""
     token_masking: Annotated[float, (0, 0.95)] = 0.0
     """Probability that a token is shown as [MASK]."""
     clip: Annotated[float, (0, 1_000_000)] = 0.0
-    """Largest norm of the whole gradient; a longer one is shortened to it (Pascanu et al. 2013)."""
+    """Largest norm of the whole gradient (Pascanu et al. 2013)."""
     distill: Annotated[float, (0, 1)] = 0.0
     """Share of the loss that compares with a teacher, twice as wide and trained first (Hinton et al. 2015)."""
     temperature: Annotated[float, (0.1, 100)] = 2.0
-    """What the teacher's and the student's scores are divided by before they are compared."""
+    """What both scores are divided by before they are compared."""
 
     def __post_init__(self) -> None:
         if self.task not in tuple(TASKS):
@@ -86,24 +80,15 @@ FORMER = dict.fromkeys(("noise", "shuffling", "span_masking", "token_swapping"),
 
 
 def architecture(config: ModelConfig, recipe: Recipe, data: Data) -> ModelConfig:
-    """The given architecture with the task's vocabulary, without norms if the recipe says so.
-
-    Raises:
-        RecipeError: the recipe's longest sequence, with a decoder's [BOS], is longer than the config's max_len.
-    """
+    """Return an architecture with the task's vocabulary and the recipe's norms; RecipeError if max_len is too short."""
     longest = recipe.length + data.task.has_decoder  # its [BOS]
     if config.has_position_table and longest > config.max_len:
-        works = max(2, recipe.length - (longest - config.max_len))
-        raise RecipeError(
-            "length",
-            recipe.length,
-            f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows",
-            (works,),
-        )
+        reason = f"makes sequences of up to {longest} tokens, and the position table has max_len={config.max_len} rows"
+        raise RecipeError("length", recipe.length, reason, (max(2, recipe.length - (longest - config.max_len)),))
     norm = config.norm if recipe.layer_norm else "none"
     return replace(config, vocab_size=data.tokenizer.vocab_size, norm=norm)
 
 
 def teacher_config(config: ModelConfig) -> ModelConfig:
-    """The teacher's architecture: the same with twice the width, in the stream and in the feed-forward."""
+    """Return the teacher's architecture: twice as wide."""
     return replace(config, d_model=2 * config.d_model, d_ff=2 * config.d_ff)

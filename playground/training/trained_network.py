@@ -1,12 +1,15 @@
-"""What a training run leaves behind: a network for every page, and its file, which a stranger may have written."""
+"""What a training run leaves behind: a network for every page, its name in links, and its file."""
 
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import numpy as np
 import safetensors.torch
 import torch
 from torch import Tensor
@@ -14,11 +17,12 @@ from torch import Tensor
 from playground.config import ModelConfig, check_fields
 from playground.errors import ConfigError, WeightsError
 from playground.model import Encoder
+from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
 from playground.text.wording import quote_text
-from playground.training.network import Network, build_network, count_network, evaluate
+from playground.training.network import History, Network, build_network, count_network, evaluate
 from playground.training.recipe import FORMER, Recipe, architecture
 from playground.training.tasks import TASKS, Data, Task, make_data
 from playground.training.trainer import Trainer
@@ -32,107 +36,30 @@ FORMAT = "playground-trained-3"
 OTHER_WEIGHTS = ("playground-trained-1", "playground-trained-2")
 """Formats of files whose seed gives other initial weights now."""
 
-AT_FIRST = {
-    "recipe": (
-        *("task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"),
-        *("optimizer", "schedule", "lr", "warmup", "dropout_attention", "dropout_feedforward", "dropout_residual"),
-        *("dropout_positions", "mask_padding", "causal", "weight_decay", "layer_norm", "label_smoothing", "patience"),
-        *("token_masking", "clip", "distill", "temperature"),
-    ),
-    "config": (
-        *("vocab_size", "d_model", "n_heads", "n_layers", "d_ff", "max_len", "dropout", "norm_placement", "norm"),
-        *("norm_eps", "final_norm", "activation", "positions", "scale_embeddings", "embedding_norm", "n_segments"),
-        *("fused_qkv", "head_merge", "residual"),
-    ),
-}
-"""By part: fields of every file; later ones have defaults."""
+TRANSLATOR = Path(__file__).with_name("translator.safetensors")
+"""The translator that comes with the app; another would have other heads than those the Decoder page names."""
 
-RunOutcome = Literal["finished", "stopped early", "diverged", "cancelled"]
+TRANSLATOR_SHA256 = "61f130b591c5032461b985318e83ba11261ee95c43b476e911169963cf5045c0"
+
 Steps = Annotated[int, (0, 10**9)]
 Share = Annotated[float, (0, 1)]
-Loss = Annotated[float, (0, 10**12)]
 
 
 @dataclass(frozen=True)
 class Results:
     """How a run went, in small numbers."""
 
-    outcome: RunOutcome
+    outcome: Literal["finished", "stopped early", "diverged", "cancelled"]
     steps: Steps
-    """Optimisation steps done."""
     kept_step: Steps
-    """The step whose weights were kept."""
+    """Whose weights were kept."""
     baseline: Share
-    validation_loss: Loss
+    validation_loss: Annotated[float, (0, 10**12)]
     """In nats."""
     validation_accuracy: Share
 
     def __post_init__(self) -> None:
         check_fields(self, ConfigError)
-
-
-def write_description(
-    recipe: Recipe, config: ModelConfig, results: Results, *, has_initial: bool = True
-) -> dict[str, str]:
-    """The metadata of a file."""
-    parts = {"recipe": asdict(recipe), "config": asdict(config), "results": asdict(results)}
-    written = FORMAT if has_initial else OTHER_WEIGHTS[-1]
-    return {"format": written, **{name: json.dumps(part, sort_keys=True) for name, part in parts.items()}}
-
-
-def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
-    """Read a file's metadata, each part checked alone; WeightsError says what is wrong."""
-    if "format" not in metadata:
-        raise WeightsError(
-            "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
-            "the sidebar to open it."
-        )
-    if metadata["format"] not in (FORMAT, *OTHER_WEIGHTS):
-        raise WeightsError(
-            f"This file says that it is {quote_text(metadata['format'])}; "
-            f"this version of the playground reads {FORMAT}."
-        )
-    return (
-        _read_part(metadata, "recipe", Recipe),
-        _read_part(metadata, "config", ModelConfig),
-        _read_part(metadata, "results", Results),
-    )
-
-
-def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
-    try:
-        values = read_json(metadata[name])
-        json.dumps(values, ensure_ascii=False).encode()
-    except KeyError:
-        raise WeightsError(f"The file's description has no {name}: the file is damaged.") from None
-    except UnicodeEncodeError as error:  # JSON can name half of a surrogate pair, which no text may hold
-        raise WeightsError(f"The file's {name} holds half a character: the file is damaged.") from error
-    except ValueError as error:  # not JSONDecodeError alone: `int` refuses a number of 4,301 digits
-        raise WeightsError(f"The file's {name} is not valid JSON: the file is damaged.") from error
-    if not isinstance(values, dict):
-        raise WeightsError(f"The file's {name} is not a list of settings: the file is damaged.")
-    known = [field.name for field in fields(kind)]
-    values = {key: value for key, value in values.items() if key not in FORMER or value != FORMER[key]}
-    for key, value in values.items():
-        if key not in known:
-            raise WeightsError(f"The file's {name} has a setting {quote_text(key)}, which is not known here.")
-        if not _is_setting(key, value):
-            shown = quote_text(str(value)[:100])
-            raise WeightsError(f"The file's {name} says {key}={shown}, which is no setting.")
-    missing = next((key for key in AT_FIRST.get(name, known) if key not in values), None)
-    if missing is not None:
-        raise WeightsError(f"The file's {name} does not say {missing}.")
-    try:
-        return kind(**values)
-    except ConfigError as error:
-        part = {"config": "architecture", "results": "list of results"}.get(name, name)
-        raise WeightsError(f"The file's {part} makes no sense: {error}") from error
-
-
-def _is_setting(key: str, value: Any) -> bool:
-    if isinstance(value, str):
-        return key == "text" or re.fullmatch(r"[\w -]{1,40}", value) is not None
-    return isinstance(value, int | float) and abs(value) < 10**12
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,12 +68,10 @@ class TrainedNetwork:
 
     recipe: Recipe
     config: ModelConfig
-    """The architecture, with the task's vocabulary."""
     network: Network
-    """An encoder with a head, or an encoder–decoder."""
     tokenizer: Tokenizer
     labels: tuple[str, ...]
-    """What each class is called."""
+    """Of classes."""
     example: str
     """A validation sequence as text."""
     results: Results
@@ -167,7 +92,7 @@ class TrainedNetwork:
 
     @property
     def initial_key(self) -> str:
-        """The same before training."""
+        """Its key before training."""
         return self.key.replace("trained-", "initial-")
 
     @property
@@ -180,16 +105,16 @@ class TrainedNetwork:
 
     @property
     def n_bytes(self) -> int:
-        """Memory of both sets of weights."""
+        """Memory of the weights before and after training."""
         return 2 * sum(parameter.nbytes for parameter in self.network.parameters())
 
     def initial(self) -> Network:
-        """The network before training."""
+        """Return the network before training."""
         return build_network(self.config, self.task, len(self.labels), self.recipe.seed).requires_grad_(False)
 
 
 def from_trainer(trainer: Trainer) -> TrainedNetwork:
-    """A copy of what a run has reached."""
+    """Return a copy of what a run has reached."""
     tensors = {name: tensor.detach().cpu().clone() for name, tensor in trainer.network.state_dict().items()}
     network = build_network(trainer.config, trainer.data.task, len(trainer.data.labels), None)
     fill_network(network, tensors)
@@ -204,49 +129,6 @@ def from_trainer(trainer: Trainer) -> TrainedNetwork:
         validation_accuracy=measure.accuracy,
     )
     return _trained_network(trainer.recipe, trainer.config, network, trainer.data, results)
-
-
-def save(trained: TrainedNetwork) -> bytes:
-    """Write a safetensors file."""
-    metadata = write_description(trained.recipe, trained.config, trained.results, has_initial=trained.has_initial)
-    tensors = {name: tensor.clone() for name, tensor in trained.network.state_dict().items()}  # layers may share some
-    return safetensors.torch.save(tensors, metadata)
-
-
-def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
-    """Read a file of `save`; all is checked first.
-
-    Raises:
-        WeightsError: the file is damaged, of another kind, or does not fit itself.
-        RecipeError: its recipe does not fit its architecture.
-        TooLargeError: it has more than `max_parameters`.
-    """
-    tensors = read_tensors(content)
-    metadata = read_metadata(content)
-    recipe, config, results = read_description(metadata)
-    if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
-        raise WeightsError(
-            f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "
-            f"{len(tensors):,} tensors, and {MAX_COMPUTED_POSITIONS:,} positions are the most."
-        )
-    check_budget(config, max_parameters)
-    data = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
-    if architecture(config, recipe, data) != config:
-        norms = "" if recipe.layer_norm else " and no norms"
-        raise WeightsError(
-            f"The file's recipe makes a vocabulary of {data.tokenizer.vocab_size} tokens{norms}; its architecture has "
-            f"{config.vocab_size:,}, and the norms “{config.norm}”."
-        )
-    n_classes, n_in_file = len(data.labels), sum(tensor.numel() for tensor in tensors.values())
-    if data.task.has_decoder:
-        check_pair_budget(config, n_classes, max_parameters)
-    needed = count_network(config, data.task, n_classes)
-    if n_in_file != needed:
-        raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
-    network = build_network(config, data.task, n_classes, None)
-    fill_network(network, tensors)
-    trained = _trained_network(recipe, config, network, data, results)
-    return replace(trained, has_initial=metadata["format"] == FORMAT)
 
 
 def fill_network(network: Network, tensors: Mapping[str, Tensor]) -> None:
@@ -268,3 +150,168 @@ def _trained_network(
         digest.update(tensor.contiguous().numpy().tobytes())
     key = f"trained-{digest.hexdigest()}"
     return TrainedNetwork(recipe, config, network, data.tokenizer, data.labels, data.example, results, key)
+
+
+# --- its file
+
+
+def save(trained: TrainedNetwork) -> bytes:
+    """Write a safetensors file."""
+    parts = {name: json.dumps(asdict(vars(trained)[name]), sort_keys=True) for name in ("recipe", "config", "results")}
+    tensors = {name: tensor.clone() for name, tensor in trained.network.state_dict().items()}  # layers may share some
+    return safetensors.torch.save(tensors, {"format": FORMAT if trained.has_initial else OTHER_WEIGHTS[-1], **parts})
+
+
+def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
+    """Read a file of `save`; all is checked first: WeightsError, RecipeError or TooLargeError says what is wrong."""
+    tensors = read_tensors(content)
+    metadata = read_metadata(content)
+    recipe, config, results = read_description(metadata)
+    if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
+        raise WeightsError(
+            f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "
+            f"{len(tensors):,} tensors, and {MAX_COMPUTED_POSITIONS:,} positions are the most."
+        )
+    check_budget(config, max_parameters)
+    data = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
+    if architecture(config, recipe, data) != config:
+        raise WeightsError("The file's architecture has another vocabulary or other norms than its recipe makes.")
+    n_classes, n_in_file = len(data.labels), sum(tensor.numel() for tensor in tensors.values())
+    if data.task.has_decoder:
+        check_pair_budget(config, n_classes, max_parameters)
+    needed = count_network(config, data.task, n_classes)
+    if n_in_file != needed:
+        raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
+    network = build_network(config, data.task, n_classes, None)
+    fill_network(network, tensors)
+    trained = _trained_network(recipe, config, network, data, results)
+    return replace(trained, has_initial=metadata["format"] == FORMAT)
+
+
+def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
+    """Read a file's metadata; WeightsError says what is wrong."""
+    if "format" not in metadata:
+        raise WeightsError(
+            "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
+            "the sidebar to open it."
+        )
+    if metadata["format"] not in (FORMAT, *OTHER_WEIGHTS):
+        raise WeightsError(
+            f"This file says that it is {quote_text(metadata['format'])}; "
+            f"this version of the playground reads {FORMAT}."
+        )
+    return (
+        _read_part(metadata, "recipe", Recipe),
+        _read_part(metadata, "config", ModelConfig),
+        _read_part(metadata, "results", Results),
+    )
+
+
+def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
+    try:
+        values = read_json(metadata[name])
+        json.dumps(
+            values, ensure_ascii=False
+        ).encode()  # JSON can name half of a surrogate pair, which no text may hold
+        values = {key: value for key, value in values.items() if key not in FORMER or value != FORMER[key]}
+        if all(_is_setting(key, value) for key, value in values.items()):
+            return kind(**values)
+    except ConfigError as error:
+        raise WeightsError(f"The file's {name} makes no sense: {error}") from error
+    except (KeyError, ValueError, AttributeError, TypeError) as error:  # missing, no JSON, no settings, unknown ones
+        raise WeightsError(f"The file's {name} is damaged.") from error
+    raise WeightsError(f"The file's {name} is damaged.")
+
+
+def _is_setting(key: str, value: Any) -> bool:
+    if isinstance(value, str):
+        return key == "text" or re.fullmatch(r"[\w -]{1,40}", value) is not None
+    return isinstance(value, int | float) and abs(value) < 10**12
+
+
+def load_translator(path: Path = TRANSLATOR) -> TrainedNetwork:
+    """Return the shipped translator; WeightsError if its file is missing or another one."""
+    try:
+        content = path.read_bytes()
+    except OSError as error:
+        raise WeightsError(f"{path} can't be read: {error.strerror}.") from error
+    if hashlib.sha256(content).hexdigest() != TRANSLATOR_SHA256:
+        raise WeightsError(f"{path} is not the file that was shipped: its SHA-256 is another one.")
+    return load(content, max_parameters=1_000_000)
+
+
+# --- its run among others
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRun:
+    """A trained network, and how its training went as far as known."""
+
+    network: TrainedNetwork
+    origin: Literal["trained", "stored", "opened"]
+    """By this session, another one on this server, or of a file."""
+    measured: Mapping[int, float] = field(default_factory=dict)
+    """Validation accuracy by the steps done before."""
+
+    @property
+    def right(self) -> tuple[Array, Array]:
+        """Steps, and validation accuracy after each, as far as known."""
+        measured = self.measured or {self.network.results.kept_step: self.network.results.validation_accuracy}
+        return np.array([*measured], np.float32), np.array([*measured.values()], np.float32)
+
+    @cached_property
+    def name(self) -> str:
+        """What a link calls it."""
+        return name_run(self.network)
+
+    @cached_property
+    def key(self) -> str:
+        """What it is stored by."""
+        return key_in(self.name)
+
+
+def keep_history(network: TrainedNetwork, history: History) -> KeptRun:
+    """Return a run of this session with its curve."""
+    return KeptRun(network, "trained", {each.step: each.validation.accuracy for each in history.evaluations})
+
+
+def run_key(config: ModelConfig, recipe: Recipe) -> str:
+    """Hash all that a run depends on; the architecture's dropout does not count."""
+    parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
+    return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
+
+
+def name_run(trained: TrainedNetwork) -> str:
+    """Return what a link calls a run: its key, and its accuracy in ten thousandths."""
+    return f"{run_key(trained.config, trained.recipe)}-{round(10_000 * trained.results.validation_accuracy)}"
+
+
+_NAME = re.compile("([0-9a-f]{32})(?:-([0-9]{1,5}))?")
+"""What `name_run` gives; the share may be missing."""
+
+
+def key_in(name: str) -> str:
+    """Return the key in a run's name; empty if it is none."""
+    match = _NAME.fullmatch(name)
+    return match[1] if match else ""
+
+
+def describe_origin(run: KeptRun, name: str) -> str:
+    """Say of a run that a link names if it was stored, or was trained again and differs."""
+    match, right = _NAME.fullmatch(name), run.network.results.validation_accuracy
+    told = ["It was trained on this server before."] if run.origin == "stored" else []
+    if match and match[2] and int(match[2]) != round(10_000 * right):
+        told.append(f"It is right in {right:.2%}; the link's network was in {int(match[2]) / 10_000:.2%}.")
+    return " ".join(told)
+
+
+def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
+    """Return the settings in which two trainings differ, as `lr 0.002 → 0.01`."""
+    pairs = (
+        (name, was, vars(new)[name]) for old, new in zip(before, now, strict=True) for name, was in vars(old).items()
+    )
+    return [
+        "another text" if name == "text" else f"{name} {was} → {value}"
+        for name, was, value in pairs
+        if was != value and name != "vocab_size"
+    ]

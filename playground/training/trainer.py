@@ -1,7 +1,4 @@
-"""One training run, step by step: whoever iterates decides when the next step is taken.
-
-Legend: S scored positions, C classes.
-"""
+"""One training run, step by step. Legend: S scored positions, C classes."""
 
 import math
 import time
@@ -15,7 +12,6 @@ from torch import Tensor, nn
 from playground.config import ModelConfig
 from playground.model.dropout import DROPOUT_POINTS, set_dropout
 from playground.model.init import Embedding, Linear
-from playground.training.augment import mask_tokens
 from playground.training.network import (
     Evaluation,
     History,
@@ -29,14 +25,13 @@ from playground.training.network import (
 )
 from playground.training.recipe import Recipe, architecture, teacher_config
 from playground.training.tasks import Data, Examples, make_data
-from playground.training.tasks.task import generator
+from playground.training.tasks.task import MASK_ID, SPECIALS, generator
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
     """−∑ₖ qₖ log softmax(logits)ₖ, in nats, averaged; q is 1 − ε + ε/C at the target and ε/C elsewhere.
 
-    Logits are (S, C), targets (S,) int64, and ε is `smoothing`.
-    Source: label smoothing, Szegedy et al. 2016, section 7; Vaswani et al. 2017, section 5.4 (ε = 0.1).
+    Logits are (S, C), targets (S,) int64, and ε is `smoothing` (Szegedy et al. 2016, section 7).
     """
     log_p = logits.log_softmax(dim=-1)  # (S, C)
     right = -log_p.gather(-1, targets[:, None]).mean()
@@ -52,15 +47,19 @@ def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor
     return temperature**2 * (log_q.exp() * (log_q - log_p)).sum(dim=-1).mean()
 
 
+def mask_tokens(ids: Tensor, p: float, random: torch.Generator) -> Tensor:
+    """Show each token as [MASK] with probability p, special ones aside: (B, T) → (B, T)."""
+    hidden = torch.rand(*ids.shape, generator=random).to(ids.device) < p
+    return ids.masked_fill(hidden & (ids >= len(SPECIALS)), MASK_ID)
+
+
 def build_optimizer(network: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
-    """The recipe's optimiser; only matrices and tables decay."""
+    """Return the recipe's optimiser; only matrices and tables decay."""
     decaying = {id(m.weight) for m in network.modules() if isinstance(m, Linear | Embedding) and recipe.weight_decay}
-    parameters = list(network.parameters())
-    groups = [
-        {"params": [p for p in parameters if id(p) in decaying], "weight_decay": recipe.weight_decay},
-        {"params": [p for p in parameters if id(p) not in decaying], "weight_decay": 0.0},
-    ]
-    groups = [group for group in groups if group["params"]]
+    groups = []
+    for decays, decay in ((True, recipe.weight_decay), (False, 0.0)):
+        if parameters := [p for p in network.parameters() if (id(p) in decaying) == decays]:
+            groups.append({"params": parameters, "weight_decay": decay})
     if recipe.optimizer == "sgd":
         return torch.optim.SGD(groups, recipe.lr, momentum=0.9, fused=True)
     kind = torch.optim.AdamW if recipe.optimizer == "adamw" else torch.optim.Adam
@@ -84,9 +83,9 @@ def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
 
 
 class BestWeights:
-    """A copy of the best weights so far (lowest validation loss), without patience of the last good ones.
+    """A copy of the best weights so far, for early stopping (Prechelt 1998); without patience of the last good ones.
 
-    Good is no worse than untrained, or than guessing, ln(classes). Patience is early stopping's (Prechelt 1998).
+    Good is no worse than untrained, or than guessing, ln(classes).
     """
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:
@@ -127,11 +126,8 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
-DIVERGED = 10
-"""Ratio to guessing's loss at which a run is given up."""
-
-_RECENT = 10
-"""Steps whose average loss decides that."""
+DIVERGED, _RECENT = 10, 10
+"""Ratio to guessing's loss at which a run is given up, and the steps whose average decides that."""
 
 
 class Trainer:
@@ -143,12 +139,6 @@ class Trainer:
         device: the CPU by default.
         data: the recipe's, if at hand.
         watch: whether to evaluate on the way; weights come out the same.
-
-    Attributes:
-        teacher: the run that trains the teacher first.
-        step: steps done.
-        outcome: how it ended; empty before.
-        kept_step: the step of the final weights.
 
     Raises:
         RecipeError: the recipe does not fit its task or the architecture.
@@ -194,12 +184,12 @@ class Trainer:
 
     @property
     def progress(self) -> float:
-        """Share of all steps done, the teacher's included."""
+        """Share of steps done, the teacher's included."""
         own = 1.0 if self.outcome else self.step / self.recipe.steps
         return own if self.teacher is None else (self.teacher.progress + own) / 2
 
     def run(self) -> Iterator[int]:
-        """Train; yields after every step of the teacher, then of the network. One iterator for the whole run."""
+        """Train; yields after every step of the teacher, then of the network."""
         if self.teacher is not None:
             yield from self.teacher.run()
         self.network.train()
@@ -214,24 +204,16 @@ class Trainer:
         self._end("finished")
 
     def message(self) -> str:
-        """Return how the run ended, in a sentence or two; empty before."""
-        if not self.outcome:
-            return ""
+        """Return how the run ended; empty before."""
+        step, kept = f"{self.step:,}", f"the weights of step {self.kept_step:,} are kept"
         if self.outcome == "diverged":
-            return (
-                f"The loss diverged at step {self.step:,} with a learning rate of {self.recipe.lr:g}; the weights of "
-                f"step {self.kept_step:,} are kept. A smaller learning rate, a longer warm-up or clipping would help."
-            )
+            return f"The loss diverged at step {step}; {kept}. A smaller learning rate or clipping would help."
         if self.outcome == "stopped early":
-            return (
-                f"The validation loss had not fallen for {self.recipe.patience} evaluations at step {self.step:,}; "
-                f"the weights of step {self.kept_step:,}, the best, are back."
-            )
-        kept = f" The best weights, of step {self.kept_step:,}, are back." if self.kept_step != self.step else ""
-        return f"All {self.step:,} steps are done.{kept}"
+            return f"The validation loss had stopped falling at step {step}; {kept}."
+        kept = f" {kept[0].upper()}{kept[1:]}, the best." if self.kept_step != self.step else ""
+        return f"All {step} steps are done.{kept}" if self.outcome else ""
 
     def _batches(self) -> Iterator[Tensor]:
-        """The rows of each step's batch."""
         order = generator(self.recipe.seed, "order")
         n, size = len(self.data.train.ids), min(self.recipe.batch_size, len(self.data.train.ids))
         waiting = torch.empty(0, dtype=torch.int64)
@@ -242,7 +224,7 @@ class Trainer:
             yield rows
 
     def _learn(self, batch: Examples) -> bool:
-        """One step downhill; False if the loss has run away."""
+        """Take a step; False if the loss has run away."""
         started = time.perf_counter()
         seen = replace(batch, ids=mask_tokens(batch.ids, self.recipe.token_masking, self._augmenting))
         loss = self._loss(seen.to(self.device))
@@ -293,13 +275,12 @@ class Trainer:
         )
         self._seconds, self._tokens = 0.0, 0
         if self.step in self._snapshot_steps:
-            self.history.snapshots.append(take_snapshot(self.network, self.data, self.recipe, self.step, self.device))
+            self.history.snapshots[self.step] = take_snapshot(self.network, self.data, self.recipe, self.device)
         self.history.evaluations.append(evaluation)
         self._best_weights.update(self.network, self.step, evaluation.validation.loss)
         self.network.train()
 
     def _end(self, outcome: Outcome) -> None:
-        """Put the final weights into the network."""
         self.kept_step = self._best_weights.restore(self.network, self.step, diverged=outcome == "diverged")
         self.network.eval().requires_grad_(False)
         self.optimizer.state.clear()

@@ -1,23 +1,20 @@
-"""Train variants of one network, each with the same seeds, and compare every one with the first, seed by seed."""
+"""Train variants of one network with the same seeds, and compare them; Tutorial C's ten regularisers as variants."""
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import takewhile
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import Any
 
 import torch
 
 from playground.config import ModelConfig
 from playground.jobs import Computation, JobStatus, Request
+from playground.text.wording import lower_first
 from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
 from playground.training.recipe import Recipe
-from playground.training.tasks import Data, make_data
+from playground.training.tasks import TASKS, Data, make_data
 from playground.training.trainer import Outcome, Trainer
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -25,9 +22,7 @@ class VariantRun:
     """One variant with one seed."""
 
     name: str
-    """What tells the variant from the others."""
     title: str
-    """What it is called on a page."""
     recipe: Recipe
     config: ModelConfig
 
@@ -40,15 +35,14 @@ class VariantResult:
     history: History
     """Without attention."""
     outcome: Outcome
-    """Empty while it trains."""
     evaluation: Evaluation | None
-    """Of the weights that it ended with; while it trains, the last one."""
+    """Of the final weights; while it trains, the last one."""
     unbatched: Measure | None = None
-    """The validation set by `evaluate_unbatched`; None while it trains."""
+    """By `evaluate_unbatched`, after the end."""
 
     @property
     def has_ended(self) -> bool:
-        """Whether it is done, and measured."""
+        """Whether it is measured."""
         return self.unbatched is not None
 
 
@@ -57,59 +51,45 @@ class VariantsState:
     """What is to be seen of all runs."""
 
     runs: tuple[VariantRun, ...]
-    """All that were asked for."""
     results: tuple[VariantResult, ...] = ()
-    """Of every run that has begun, in the order of `runs`."""
+    """Of those that have begun, in the order of `runs`."""
     n_answers: int = 0
-    """How many answers the first seed's validation set asks for."""
+    """Of the first seed's validation set."""
     progress: float = 0.0
-    """The share of all runs that is done; 1 at the end."""
 
     @property
     def n_ended(self) -> int:
-        """How many runs are done."""
+        """Number of runs done."""
         return sum(result.has_ended for result in self.results)
 
     @property
     def n_bytes(self) -> int:
-        """Memory that the curves take, in bytes."""
+        """Memory of the curves."""
         return sum(result.history.n_bytes for result in self.results)
 
     @property
     def by_variant(self) -> dict[str, list[VariantResult]]:
-        """Each variant's results, in the order of the seeds, by its name."""
+        """Results by variant, in the order of seeds."""
         found: dict[str, list[VariantResult]] = {}
         for result in self.results:
             found.setdefault(result.run.name, []).append(result)
         return found
 
 
-def runs_with_seeds(variants: Iterable[VariantRun], seeds: Iterable[int]) -> tuple[VariantRun, ...]:
-    """Return a run of every variant with the first seed, then with the next one, …."""
-    variants = list(variants)
-    return tuple(replace(each, recipe=replace(each.recipe, seed=seed)) for seed in seeds for each in variants)
-
-
 def first_seed(runs: Sequence[VariantRun]) -> list[VariantRun]:
-    """Return the runs of the first seed: a run of each variant."""
+    """Return a run of each variant."""
     return [run for run in runs if run.recipe.seed == runs[0].recipe.seed]
 
 
 def seeds_of(runs: Sequence[VariantRun]) -> list[int]:
-    """Return the seeds, in the order in which they are trained with."""
+    """Return the seeds in order."""
     return list(dict.fromkeys(run.recipe.seed for run in runs))
 
 
 class VariantTraining(Computation[VariantsState]):
-    """The runs, one after the other; a seed's have the same data, initial weights and order of batches.
+    """Runs on one task, one after the other; a seed's share data, initial weights and order of batches.
 
-    Args:
-        runs: recipes of one task and one amount of data.
-        device: where; the CPU by default.
-        data: their data by seed, if it is there already.
-
-    Raises:
-        RecipeError: as `Trainer`.
+    `data` is theirs by seed, if at hand; raises as `Trainer`.
     """
 
     def __init__(
@@ -125,7 +105,7 @@ class VariantTraining(Computation[VariantsState]):
 
     @property
     def state(self) -> VariantsState:
-        """Return what is to be seen by now; another thread may be training."""
+        """What is to be seen by now; another thread may be training."""
         running, results = self._running, self._done  # in this order: a run that ends now is then among those done
         done = float(sum(result.has_ended for result in results))
         if running is not None and running[0] == len(results):
@@ -145,12 +125,12 @@ class VariantTraining(Computation[VariantsState]):
             self._done = (*self._done, replace(_result(run, trainer), unbatched=unbatched))
 
     def close(self, status: JobStatus) -> None:
-        """Keep the numbers, also of a run that was broken off, and free data and network."""
+        """Keep the numbers, free data and network."""
         self._done, self._running, self._data = self.state.results, None, {}
 
 
 def _result(run: VariantRun, trainer: Trainer) -> VariantResult:
-    outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots=[])
+    outcome, history = trainer.outcome, replace(trainer.history.copy(), snapshots={})
     last = history.evaluations[-1] if history.evaluations else None
     return VariantResult(run, history, outcome, (history.at(trainer.kept_step) or last) if outcome else last)
 
@@ -162,65 +142,30 @@ class VariantsRequest(Request[VariantsState]):
     runs: tuple[VariantRun, ...]
 
     def build(self) -> VariantTraining:
-        """Return the training before its first step; raises as `Trainer`."""
+        """Return the training before its first step."""
         return VariantTraining(self.runs, torch.device(self.device), self.data)
-
-    @property
-    def parts(self) -> tuple["VariantsRequest", ...]:
-        """Return one for each run: none of them needs another's numbers."""
-        return tuple(replace(self, runs=(run,)) for run in self.runs)
-
-    def join(self, states: Sequence[VariantsState | None]) -> VariantsState | None:
-        """Return the state of the whole from that of its parts, which may end in any order.
-
-        A run is listed once all before it are, and counts as ended once its variant's runs before it have.
-        """
-        begun = [each for each in takewhile(lambda state: state is not None and state.results, states) if each]
-        if not begun:
-            return None
-        results, going_on = list[VariantResult](), set[str]()
-        for (result,) in (state.results for state in begun):
-            results.append(replace(result, unbatched=None) if result.run.name in going_on else result)
-            if not result.has_ended:
-                going_on.add(result.run.name)
-        progress = sum(state.progress for state in states if state is not None) / len(self.runs)
-        return VariantsState(self.runs, tuple(results), begun[0].n_answers, progress)
 
 
 @dataclass(frozen=True)
 class Effect:
-    """What a variant measures at its end, and how that differs from the first variant with the same seed.
-
-    Over several seeds, every number is a mean, but for the spread.
-    """
+    """A variant at its end beside the first one with the same seed: means over the seeds."""
 
     run: VariantRun
-    """That of the first seed."""
     n_seeds: int
     training: float
-    """Share of right answers to sequences that are learnt from."""
+    """Accuracies on both sets."""
     validation: float
-    """To sequences that never are."""
     accuracy: float
-    """To these, as of `VariantResult.unbatched`; what the changes are of."""
+    """Of `VariantResult.unbatched`, as loss and changes."""
     accuracy_change: float
     accuracy_spread: float
     """The seeds' highest change less their lowest."""
     loss: float
-    """In nats, also unbatched."""
     loss_change: float
-
-    @property
-    def gap(self) -> float:
-        """Training − validation: how much was memorised."""
-        return self.training - self.validation
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
-    """Return the effects by variant, the first included, over the seeds with which all variants have ended.
-
-    While the first seed's runs go on, return those that have ended.
-    """
+    """Return effects by variant over the seeds with which all have ended; of the first seed, those that have."""
     variants = state.by_variant
     n_ended = [sum(result.has_ended for result in results) for results in variants.values()]
     n_seeds = max(1, min(n_ended, default=1))
@@ -249,38 +194,91 @@ def _compare(results: Sequence[VariantResult], baseline: Sequence[VariantResult]
 
 
 def difference_noise(share: float, n_answers: int) -> float:
-    """Return two standard errors of a difference of two shares near `share`, each of n right or wrong answers.
-
-    Answers within one sequence depend on each other, and two runs answer the same questions: it is a rough guide.
-    """
+    """Return two standard errors of a difference of two shares of n answers: a rough guide."""
     share = (share * n_answers + 2) / (n_answers + 4)  # nobody is sure to be always right (Agresti & Coull 1998)
     return 2 * math.sqrt(2 * share * (1 - share) / n_answers)
 
 
-TABLE_COLUMNS = ("training %", "validation %", "gap", "in use %", "± points", "spread", "loss", "± nats", "outcome")
+# --- the ten regularisers
 
 
-def tabulate_effects(state: VariantsState) -> "pd.DataFrame":
-    """Return a row for each variant: means over its seeds; NaN where nothing is measured yet."""
-    import pandas as pd  # links import this module, and the package does without tables
+@dataclass(frozen=True)
+class Regulariser:
+    """One of the ten; `does-…` among the page's words says what each does."""
 
-    effects, variants = measure_effects(state), state.by_variant
-    rows = []
-    for run in first_seed(state.runs):
-        results, effect = variants.get(run.name, []), effects.get(run.name)
-        outcomes: list[str] = [result.outcome or "training" for result in results] or ["to come"]
-        row: dict[str, object] = {"outcome": ", ".join(dict.fromkeys(outcomes))}
-        if effect is not None:
-            row |= {
-                "training %": 100 * effect.training,
-                "validation %": 100 * effect.validation,
-                "gap": 100 * effect.gap,
-                "in use %": 100 * effect.accuracy,
-                "± points": 100 * effect.accuracy_change,
-                "spread": 100 * effect.accuracy_spread if effect.n_seeds > 1 else math.nan,
-                "loss": effect.loss,
-                "± nats": effect.loss_change,
-            }
-        rows.append({column: row.get(column, math.nan) for column in TABLE_COLUMNS})
-    titles = pd.Index([run.title for run in first_seed(state.runs)], name="run")
-    return pd.DataFrame(rows, index=titles, columns=list(TABLE_COLUMNS))
+    field: str
+    """The recipe's field of its strength."""
+    title: str
+    usual: Any
+    """A strength that shows in a small run; True for what is on by default."""
+
+    @property
+    def on_by_default(self) -> bool:
+        """Whether a transformer has it unless it is taken away."""
+        return self.usual is True
+
+    @property
+    def choice(self) -> str:
+        """Its name in a comparison; what is on by default is taken away."""
+        return f"Without {lower_first(self.title)}" if self.on_by_default else self.title
+
+    def has_effect(self, recipe: Recipe, norm: str) -> bool:
+        """Whether it can change something in a recipe's task, with these norms."""
+        if self.field == "layer_norm":
+            return norm != "none"
+        return self.field not in TASKS[recipe.task].unused_fields
+
+
+_ALL = (
+    Regulariser("dropout_attention", "Dropout on attention weights", 0.1),
+    Regulariser("causal", "Causal mask", True),
+    Regulariser("weight_decay", "Weight decay", 0.3),
+    Regulariser("layer_norm", "Layer normalisation", True),
+    Regulariser("label_smoothing", "Label smoothing", 0.1),
+    Regulariser("patience", "Early stopping", 5),
+    Regulariser("token_masking", "Token masking", 0.1),
+    Regulariser("clip", "Gradient clipping", 1.0),
+    Regulariser("distill", "Knowledge distillation", 0.5),
+    Regulariser("dropout_residual", "Dropout at residual connections", 0.1),
+)
+
+REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
+"""By field, in Tutorial C's order."""
+
+SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
+"""Small enough for many runs, large enough to memorise a hundred sequences."""
+
+
+def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str, Any]) -> Recipe:
+    """Return the recipe that is varied, with these strengths; a `small` amount is memorised, `plenty` is not."""
+    return Recipe(
+        task=task,
+        n_train=TASKS[task].ablation_small if amount == "small" else 4_096,
+        n_validation=512,
+        seed=seed,
+        steps=500,
+        batch_size=32,
+        optimizer="adamw",
+        lr=2e-3,
+        warmup=50,
+        **TASKS[task].ablation_sizes,
+        **strengths,
+    )
+
+
+def regulariser_runs(
+    config: ModelConfig, recipe: Recipe, chosen: Iterable[str], n_seeds: int = 1
+) -> tuple[VariantRun, ...]:
+    """Return a plain run, `none`, and one for each chosen field; then the same with the next seed.
+
+    The recipe has the task, the strengths (0: the usual ones) and the first seed.
+    """
+    defaults, chosen = vars(Recipe()), set(chosen)
+    plain = replace(recipe, **{field: defaults[field] for field in REGULARISERS})
+    variants = [VariantRun("none", "plain run", plain, config)]
+    for each in (regulariser for field, regulariser in REGULARISERS.items() if field in chosen):
+        strength: Any = not each.on_by_default and (vars(recipe)[each.field] or each.usual)
+        changed = replace(plain, **{each.field: strength})
+        variants.append(VariantRun(each.field, lower_first(each.choice), changed, config))
+    seeds = range(recipe.seed, recipe.seed + n_seeds)
+    return tuple(replace(each, recipe=replace(each.recipe, seed=seed)) for seed in seeds for each in variants)

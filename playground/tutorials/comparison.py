@@ -1,4 +1,4 @@
-"""The five tutorials side by side: their architectures, and what these compute with equal weights and words."""
+"""The five tutorials side by side: architectures, and what these compute with equal weights and words."""
 
 from collections import Counter
 from collections.abc import Callable, Mapping
@@ -64,27 +64,26 @@ _PROPERTIES: Mapping[str, Mapping[str, Callable[[ModelConfig], str]]] = {
 """The table's rows that a config's fields say, by what a difference changes."""
 
 DEPARTURES = {(each["field"], each["value"]): (each["short"], each["sentence"]) for each in _WORDS["departures"]}
-"""What the tutorials do otherwise than the paper, in few words and in a sentence, by field and value."""
+"""What the tutorials do otherwise than the paper, in few words and in a sentence."""
 
 PROPERTIES_OF_FIELDS: dict[str, str] = {each["field"]: each["row"] for each in _WORDS["departures"]}
 """The table's rows about the fields of `DEPARTURES`."""
 
 
 def name_value(field_name: str, config: ModelConfig) -> str:
-    """Return a config's value of one of `PROPERTIES_OF_FIELDS`, as the table words it."""
+    """Return a field's value as the table words it."""
     name = PROPERTIES_OF_FIELDS[field_name]
     return next(words[name](config) for words in _PROPERTIES.values() if name in words)
 
 
 CHANGES = "a difference changes"
-"""The table's last column."""
 
 NOTES: Mapping[str, Mapping[str, str]] = _WORDS["notes"]
 """Notes on the table's cells, by row and letter."""
 
 
 def read_properties() -> Mapping[str, Mapping[str, str]]:
-    """Return the table's rows: cells by letter, and `CHANGES`; from the presets if a config's field says it."""
+    """Return the table's rows: cells by letter, and `CHANGES`."""
     configs = {letter: PRESETS[preset].config for letter, preset in NAMES.items()}
     read: dict[str, Mapping[str, str]] = {
         name: {letter: word(config) for letter, config in configs.items()} | {CHANGES: changes}
@@ -96,7 +95,7 @@ def read_properties() -> Mapping[str, Mapping[str, str]]:
 
 
 def find_unusual(row: Mapping[str, str]) -> set[str]:
-    """Return the letters whose cell is not the most common one; none if no cell is more common than the others."""
+    """Return the letters whose cell is not the most common one; none in a tie."""
     counts = Counter(row[letter] for letter in NAMES).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         return set()
@@ -113,7 +112,7 @@ COMPARED_POINTS = ("attn.pattern", "attn.z", "attn.out", "resid_mid", "ffn.out",
 """Of a block, in order: what means the same wherever the norms stand."""
 
 APART = 1e-9
-"""The largest difference that counts as none; in double precision, equal formulas agree to about 1e-15."""
+"""Smaller differences are rounding."""
 
 
 def small_config(letter: str) -> ModelConfig:
@@ -123,7 +122,7 @@ def small_config(letter: str) -> ModelConfig:
 
 
 def build(config: ModelConfig, seed: int) -> Encoder:
-    """Return an encoder in double precision; equal seeds give all variants of a size the same linear maps."""
+    """Return an encoder in double precision; a seed gives all variants of a size the same linear maps."""
     return Encoder(config, seed).double()
 
 
@@ -158,7 +157,7 @@ def matrix(traces: Mapping[str, Trace]) -> Array:
 
 
 def by_point(traces: Mapping[str, Trace], against: str) -> dict[str, Array]:
-    """Return the largest difference from one tutorial at each point, by the others' letters: (points,) each."""
+    """Return the largest difference from one tutorial at each point: (points,) by letter."""
     return {
         letter: np.array([apart_by(trace, traces[against], point) for point in point_names()], dtype=np.float32)
         for letter, trace in traces.items()
@@ -173,13 +172,13 @@ def first_apart(differences: Array) -> str:
 
 @dataclass(frozen=True)
 class Cause:
-    """A field of `ModelConfig` in which a tutorial (`here`) differs from the one it is compared with."""
+    """A field of `ModelConfig` in which a tutorial differs from another, and its value."""
 
     letter: str
     field: str
     here: Any
     effect: float
-    """The largest difference of outputs when the latter takes this one value from the former."""
+    """The largest difference of outputs if the other one takes this value."""
 
 
 @lru_cache(maxsize=20)

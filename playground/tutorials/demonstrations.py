@@ -10,7 +10,6 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace, causal_mask
@@ -80,7 +79,7 @@ def post_norm_called_pre() -> Numbers:
 
 
 def pre_norm_called_post() -> Numbers:
-    """Run tutorial A's encoder with the norms before each sublayer, as its code does, and after, as its text says."""
+    """Run tutorial A's encoder with the norms before each sublayer (its code) and after (its text)."""
     x, variant = normal(1, 6, 16), {"norm": "scalar", "final_norm": True}
     before, after = (small_encoder(**variant, norm_placement=place).encode(x) for place in ("pre", "post"))
     return (largest_difference(before, after),)
@@ -93,17 +92,6 @@ def dropout_left_on() -> Numbers:
         torch.manual_seed(0)
         train = largest_difference(encoder.train().encode(x), encoder.encode(x))
     return train, largest_difference(encoder.eval().encode(x), encoder.encode(x))
-
-
-def no_dropout_on_weights() -> Numbers:
-    """Drop a tenth of the attention weights of six tokens, as tutorial C's text says, and none, as its code does."""
-    trace = Trace()
-    small_encoder(dropout=0.1).encode(normal(1, 6, 16), trace=trace)
-    weights = trace["layers.0.attn.pattern"]
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        sums = F.dropout(weights, 0.1).sum(-1)
-    return float(weights.sum(-1).mean()), float(sums.min()), float(sums.max())
 
 
 def unrelated_tensors() -> Numbers:
@@ -159,7 +147,7 @@ class Topic:
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something that a tutorial gets wrong."""
+    """Something that a tutorial gets wrong; its demonstration returns the numbers of the evidence."""
 
     where: str
     printed: str
@@ -167,14 +155,12 @@ class Flaw:
     happens: str = ""
     """What comes of it."""
     demonstration: Callable[[], Numbers] | None = None
-    """Return numbers that show it; None if there is nothing to compute."""
-    evidence: str = "{0}"
-    """The sentence with these numbers."""
+    evidence: str = ""
     keys: Sequence[str] = ()
     """The same mistakes in the registry."""
 
     def demonstrate(self) -> str:
-        """Return the sentence of evidence, computed; empty without a demonstration."""
+        """Return the computed evidence; empty without a demonstration."""
         return "" if self.demonstration is None else self.evidence.format(*self.demonstration())
 
 
@@ -190,7 +176,7 @@ class Tutorial:
 _DEMONSTRATIONS: Mapping[str | None, Callable[[], Numbers]] = {
     each.__name__: each
     for each in (
-        doubled_exponent, dropout_left_on, leaking_merge, mask_never_arrives, no_dropout_on_weights, permuted_tokens,
+        doubled_exponent, dropout_left_on, leaking_merge, mask_never_arrives, permuted_tokens,
         post_norm_called_pre, pre_norm_called_post, queries_masked_for_keys, scalar_norm, unbiased_deviation,
         unrelated_tensors,
     )

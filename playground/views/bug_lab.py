@@ -1,11 +1,10 @@
-"""The page Bug lab: an encoder with a mistake, what was tested of it, suspects, and in the end what it was."""
+"""The page Bug lab: an encoder with a mistake, what tests of it show, and suspects."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from playground.analysis.comparison import name_point
 from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.head_map import tensor_map
@@ -16,6 +15,7 @@ from playground.mistakes.bug_lab import (
     DECOYS,
     EFFORTS,
     MAX_SEED,
+    SUSPECTS,
     Attempt,
     Case,
     LabTest,
@@ -25,22 +25,23 @@ from playground.mistakes.bug_lab import (
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
 from playground.views.diagnosis import show_mistake
+from playground.views.points import name_point
 from playground.words import say
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"
-"""Keys of the groups with what tests have shown, and with why a suspect is innocent."""
+"""Keys of groups: what tests have shown, and why a suspect is innocent."""
 
 
 def lab_scene(view: LinkedView) -> Scene[Attempt]:
-    """Return what a link says: the case, and what was tested and accused."""
+    """Return the link's case, and what was tested and accused."""
     case = open_case(view.values["lab_seed"], view.values["lab_level"])
     return Scene(Attempt(case, tuple(view.values["lab_tests"]), tuple(view.values["lab_accused"])))
 
 
 def show_bug_lab(scene: Scene[Attempt], _: Options) -> Iterator[Item]:
-    """Yield the case, its tests beside what they have shown and the suspects, and at the end what it was."""
+    """Yield the case, its tests beside what they show and the suspects; once solved, the mistakes."""
     attempt, case = scene.now, scene.now.case
-    yield Paragraph(answer_how_far(attempt), "answer")
+    yield Paragraph(_answer_how_far(attempt), "answer")
     ways_on = Group("lab_case", (Control("lab_level", say("bug_lab", "level")), *_show_ways_on(attempt)), is_row=True)
     setting = Paragraph(say("bug_lab", "case", seed=f"{case.seed}", words=" ".join(case.tokens), mask=case.mask))
     fields = {"activation": ACTIVATION_NAMES[case.config.activation], "placement": case.config.norm_placement}
@@ -62,40 +63,33 @@ def show_bug_lab(scene: Scene[Attempt], _: Options) -> Iterator[Item]:
         yield ways_on
 
 
-def name_suspect(key: str) -> str:
-    """Return the title of a mistake or a decoy."""
-    return DECOYS[key]["title"] if key in DECOYS else MISTAKES[key].title
-
-
-def answer_how_far(attempt: Attempt) -> str:
-    """Return how many mistakes there are, or which ones they were."""
+def _answer_how_far(attempt: Attempt) -> str:
     mistakes = attempt.case.mistakes
     if not attempt.is_solved:
         return say("bug_lab", "answer", mistakes=len(mistakes), found=len(attempt.found))
-    return say("bug_lab", "solved", mistakes=join_words([f"**{name_suspect(key)}**" for key in mistakes]))
+    return say("bug_lab", "solved", mistakes=join_words([f"**{SUSPECTS[key][0]}**" for key in mistakes]))
 
 
 def explain_innocence(case: Case, key: str) -> str:
-    """Return why a suspect is none, by numbers of this case if it is a mistake of others."""
+    """Return why a suspect is innocent."""
+    title = SUSPECTS[key][0]
     if key in DECOYS:
-        return f"{DECOYS[key]['title']}. {DECOYS[key]['why']}"
+        return f"{title}. {DECOYS[key]['why']}"
     name, n_others, n = case.find_alibi(key) or ("", 0, 0)
     layer, _, point = name_point(name).partition(", ")
     tensor = f"{point} of {layer}" if point else layer
-    return say("bug_lab", "alibi", title=MISTAKES[key].title, others=n_others, all=n, tensor=tensor)
+    return say("bug_lab", "alibi", title=title, others=n_others, all=n, tensor=tensor)
 
 
 # --- what is pressed
 
 
 def _button(label: str, key: str, values: Mapping[str, Any], scroll: str, **options: Any) -> Widget:
-    """Return a button that sets parameters of the link and scrolls to a container."""
     key = f"lab_{key.replace('-', '_')}"
     return Widget("lab_button", {"label": label, "key": key, "values": values, "scroll": scroll, **options})
 
 
 def _show_tests(attempt: Attempt) -> Iterator[Item]:
-    """Yield a button for each test: the simple ones in sight, the others folded."""
     efforts = groupby(offered_tests(attempt.case), attrgetter("effort"))
     buttons = {effort: tuple(_offer_test(attempt, test) for test in tests) for effort, tests in efforts}
     yield Paragraph(say("bug_lab", "tests"))
@@ -111,7 +105,6 @@ def _offer_test(attempt: Attempt, test: LabTest) -> Widget:
 
 
 def _show_suspects(attempt: Attempt) -> Iterator[Item]:
-    """Yield a button for each suspect with its meaning, after why those are innocent that were accused."""
     yield Paragraph(say("bug_lab", "suspects"))
     if attempt.wrong:
         reasons = [explain_innocence(attempt.case, key) for key in reversed(attempt.wrong)]
@@ -121,10 +114,10 @@ def _show_suspects(attempt: Attempt) -> Iterator[Item]:
 
 
 def _show_suspect(attempt: Attempt, key: str) -> Group:
-    meaning = DECOYS[key]["meaning"] if key in DECOYS else MISTAKES[key].meaning
+    title, meaning = SUSPECTS[key]
     values, scroll = {"lab_accused": (*attempt.accused, key)}, "answer" if key in attempt.case.mistakes else VERDICT
-    label, is_done = upper_first(name_suspect(key)), key in attempt.accused
-    button = _button(label, f"accuse_{key}", values, scroll, disabled=is_done)
+    is_done = key in attempt.accused
+    button = _button(upper_first(title), f"accuse_{key}", values, scroll, disabled=is_done)
     return Group("", (button, Paragraph(meaning, "caption")), gap="xsmall")
 
 
@@ -141,7 +134,7 @@ def _show_ways_on(attempt: Attempt) -> Iterator[Item]:
 
 
 def _show_evidence(attempt: Attempt) -> Iterator[Item]:
-    """Yield what every test has shown, the newest first; the others are folded."""
+    """Yield what tests have shown, the newest first; the others are folded."""
     taken = list(enumerate(attempt.taken, start=1))
     for number, test in reversed(taken):
         title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, attempt.case))

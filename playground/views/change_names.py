@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import name_place, shortened
+from playground.charts.names import escape_markdown, name_place, shortened
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run

@@ -12,14 +12,20 @@ import numpy as np
 import pandas as pd
 
 from playground.accounting.readable import describe_costs, sentence_costs
-from playground.analysis.changes import compare_vectors
-from playground.analysis.comparison import PointDifference, compare_points, find_parting, have_same_tokens, moved_weight
+from playground.analysis.comparison import (
+    PointDifference,
+    compare_points,
+    compare_vectors,
+    find_parting,
+    have_same_tokens,
+    moved_weight,
+)
 from playground.analysis.sentences import sentence_vector
 from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Columns, Group, Heatmap, Item, Options, Paragraph, fill_panel
 from playground.charts.figure import Array
 from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
+from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING

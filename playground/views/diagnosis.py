@@ -6,8 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from playground.analysis.comparison import name_point
-from playground.charts.chart import Axis, Code, Columns, Item, Paragraph, Table
+from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
 from playground.charts.head_map import tensor_map
@@ -16,42 +15,35 @@ from playground.config import ModelConfig
 from playground.diagnosis import Diagnosis
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.text.wording import join_words, upper_first
+from playground.views.points import name_point
 from playground.words import say
 
 _MOST_CELLS = 64
 """Rows and columns of a map."""
 
-_MOST_NAMED = 4
-"""Tensors that are named as those to bring next."""
-
 
 @dataclass(frozen=True, eq=False)
 class Diagnosed:
-    """What was found in somebody's tensors, and the first of them that differs, beside the model's."""
+    """What was found, and the first tensor that differs beside the model's."""
 
     found: Diagnosis
     theirs: Array | None
     ours: Array | None
     tokens: Sequence[str]
-    missing: Sequence[str]
-    """Names between the last given tensor that agrees and the first that differs."""
 
 
 def diagnosed(found: Diagnosis, ours: Mapping[str, Array], tokens: Sequence[str]) -> Diagnosed:
-    """Return what the page shows of a diagnosis; `ours` are the model's tensors in the order of the computation."""
+    """Return what the page shows; `ours` are the model's tensors."""
     if found.first is None:
-        return Diagnosed(found, None, None, tokens, ())
-    before = list(ours)[: list(ours).index(found.first)]
-    last_right = max((place for place, name in enumerate(before) if name in found.theirs), default=-1)
-    theirs = found.theirs[found.first].float().numpy()
-    return Diagnosed(found, theirs, ours[found.first], tokens, before[last_right + 1 :])
+        return Diagnosed(found, None, None, tokens)
+    return Diagnosed(found, found.theirs[found.first].float().numpy(), ours[found.first], tokens)
 
 
 def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
-    """Yield a mistake of the registry: what it means, its lines in such an encoder, and how it is noticed."""
+    """Yield a mistake: what it means, its lines in such an encoder, and how it is noticed."""
     wrong, right = mistake.write_lines(config)
     yield Paragraph(say("diagnosis", "mistake", title=upper_first(mistake.title), meaning=mistake.meaning))
-    yield Code(f"# wrong\n{wrong}\n\n# right\n{right}", wraps=True)
+    yield Paragraph(f"# wrong\n{wrong}\n\n# right\n{right}", "code")
     notes = {"symptom": mistake.symptom, "test": mistake.test, "source": mistake.source}
     yield Paragraph(say("diagnosis", "mistake.notes", **notes))
 
@@ -59,7 +51,7 @@ def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
 def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
     """Yield what explains the tensors, the first of them that differs, and the alternatives."""
     found = seen.found
-    yield Paragraph(answer_what_is_wrong(seen), "answer")
+    yield Paragraph(_answer_what_is_wrong(seen), "answer")
     if found.first is None:
         return
     for key in found.mistakes:
@@ -77,8 +69,7 @@ def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
     )
 
 
-def answer_what_is_wrong(seen: Diagnosed) -> str:
-    """Return the verdict, how many tensors differ, and if nothing explains it what to bring next."""
+def _answer_what_is_wrong(seen: Diagnosed) -> str:
     found = seen.found
     numbers = {"differ": len(found.differences), "compared": found.n_compared}
     if found.first is None:
@@ -89,9 +80,7 @@ def answer_what_is_wrong(seen: Diagnosed) -> str:
         return say("diagnosis", "answer-found", mistakes=mistakes, **numbers, **place)
     if found.is_noise:
         return say("diagnosis", "answer-noise", **numbers, **place)
-    told = say("diagnosis", "answer-unknown", **numbers, **place)
-    named = [f"`{name}`" for name in seen.missing[:: -(-len(seen.missing) // _MOST_NAMED) or 1]]
-    return f"{told} {say('diagnosis', 'missing', names=join_words(named))}" if named else told
+    return say("diagnosis", "answer-unknown", **numbers, **place)
 
 
 def _list_differences(found: Diagnosis) -> pd.DataFrame:
@@ -100,7 +89,6 @@ def _list_differences(found: Diagnosis) -> pd.DataFrame:
 
 
 def _show_maps(seen: Diagnosed) -> Iterator[Item]:
-    """Yield the first differing tensor around its largest difference: given, the model's, and the difference."""
     if seen.theirs is None or seen.ours is None:
         return
     first = seen.found.differences[0]
@@ -132,7 +120,7 @@ def _show_maps(seen: Diagnosed) -> Iterator[Item]:
 
 
 def _choose_window(place: int, n: int) -> slice:
-    """Return the cells that a map shows along an axis of `n`: the first ones, or else those around a place."""
+    """Return the cells of an axis of `n` to show: the first ones, or those around a place."""
     start = max(0, min(place - _MOST_CELLS // 2, n - _MOST_CELLS)) if place >= _MOST_CELLS else 0
     return slice(start, start + _MOST_CELLS)
 

@@ -18,7 +18,6 @@ from playground.charts.chart import (
     HeadGrid,
     Heatmap,
     Item,
-    Later,
     Options,
     Paragraph,
     Table,
@@ -26,9 +25,9 @@ from playground.charts.chart import (
 )
 from playground.charts.colour_scales import Colours, from_zero
 from playground.charts.head_map import FOR_FINGERS, head_map
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
+from playground.charts.heads import shrink
+from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
-from playground.charts.weights import shrink
 from playground.link.lab import read_text
 from playground.link.opening import LinkedView
 from playground.link.pairs import find_pair, run_pair
@@ -37,11 +36,9 @@ from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
 from playground.training.tasks.task import EOS
-from playground.training.tasks.translation import ENGLISH, WORDS, Translate, is_sentence
+from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence, source_places
 from playground.training.trained_network import TrainedNetwork
 from playground.words import say
-
-TRANSLATE = Translate()
 
 N_ROWS = 5
 """Of the table of next tokens."""
@@ -173,7 +170,7 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
     words = pair.run.source.tokens
     if pair.translator is None or list(pair.run.target.tokens[1:]) != translate_rightly(words):
         return None
-    places = TRANSLATE.source_places(_as_ids(words))[0].numpy()
+    places = source_places(_as_ids(words))[0].numpy()
     return int((pattern[:-1].argmax(-1) == places).sum())
 
 
@@ -233,7 +230,7 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
         Control(places[1], say("encoder_decoder", "head"), high=n_heads - 1),
     )
     yield Group("", controls, is_row=True)
-    yield Columns(((pattern,), (Later((grid,)),)), shares=(3, 2))
+    yield Columns(((pattern,), (Group("", (grid,), is_late=True),)), shares=(3, 2))
 
 
 def show_next_tokens(pair: Pair, options: Options) -> Group:

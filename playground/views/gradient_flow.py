@@ -8,18 +8,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from playground.analysis.gradient_variants import (
+from playground.analysis.gradients import (
     BY_NAME,
     VARIANTS,
+    Flow,
+    Norms,
     Variant,
+    backward,
     common_config,
     draw_vocabulary,
     variant_config,
     with_variant,
 )
-from playground.analysis.gradients import Flow, Norms, backward
 from playground.charts import figure as figures
-from playground.charts import over_steps, palette
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -45,7 +47,7 @@ from playground.text.wording import join_words, upper_first, write_number, write
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import Data
 from playground.training.variants import VariantRun, difference_noise
-from playground.views.variant_curves import WatchedVariants, list_series, run_lines
+from playground.views.training_curves import WatchedVariants, list_series, run_lines
 from playground.words import say
 
 LONGEST = 64
@@ -89,7 +91,7 @@ class Encoders:
 
     def norms(self, part: str) -> dict[str, Norms]:
         """Return a part's gradient norms by the encoder's name."""
-        return {variant.name: self.flow(variant).gradients[part] for variant in self.pair}
+        return {variant.name: self.flow(variant)[part] for variant in self.pair}
 
 
 @once
@@ -133,7 +135,7 @@ def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Ite
 
 def describe_way(encoders: Encoders, variant: Variant, part: str) -> str:
     """Return what becomes of a part's gradient."""
-    case, ratio = find_way(encoders.flow(variant).gradients[part])
+    case, ratio = find_way(encoders.flow(variant)[part])
     name = upper_first(variant.name)
     if case == "broken":
         return say("gradient_flow", "way-broken", name=name)
@@ -177,7 +179,7 @@ def show_chain(encoders: Encoders) -> Iterator[Item]:
     def list_factors(encoders: Encoders) -> pd.DataFrame:
         rows = {}
         for variant in encoders.pair:
-            _, ratio = find_way(encoders.flow(variant).gradients["stream"])
+            _, ratio = find_way(encoders.flow(variant)["stream"])
             factors = write_number(ratio ** (1 / encoders.n_layers), 4), write_number(ratio)
             rows[f"**{variant.name}**"] = f"${variant.factor}$", *factors
         return pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
@@ -212,7 +214,7 @@ def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
     yield Picture[WatchedVariants](
         key="gradient_training",
         alt=say("gradient_flow", "training.alt"),
-        caption=say("gradient_flow", "training.caption", rule=scene.now.data.task.rule),
+        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{scene.now.data.task.name}")),
         figure=draw_pair,
         table=lambda pair: pd.DataFrame(
             {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}
@@ -244,8 +246,8 @@ def draw_pair(pair: WatchedVariants) -> Figure:
         for each in VARIANTS
     }
     traces = [
-        over_steps.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
+        figures.level_line(steps, pair.data.baseline, "simple rule", width=1, dash="dot"),
         *run_lines(pair, "validation", "accuracy", looks),
     ]
     y_axis = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
-    return over_steps.draw_over_steps(traces, steps, y_axis, height=260, legend=True)
+    return figures.draw_over_steps(traces, steps, y_axis, height=260, legend=True)

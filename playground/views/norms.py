@@ -1,6 +1,5 @@
 """How long vectors get on their way through the encoder, and what norms do to them."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
@@ -26,7 +25,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.markdown import escape_markdown, quote_place
+from playground.charts.names import escape_markdown, quote_place
 from playground.charts.scene import Scene
 from playground.language.family import change
 from playground.runs.encoder_run import Run
@@ -213,8 +212,6 @@ def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
         curves=_statistic_curves,
         x=Axis("norm, in the order of the computation"),
         y=[figures.length_axis("std of features"), lambda _: {"title": "mean of features"}],
-        shares=(0.6, 0.4),
-        order=_order_of_computation,
         height=460,
         table=_statistics,
     )
@@ -236,24 +233,19 @@ def _statistic_curves(run: Run) -> list[Curve]:
     ]  # fmt: skip
 
 
-def _order_of_computation(norm: str) -> tuple[bool, bool, list[int]]:
-    """Return a norm's sort key."""
-    return norm.startswith("final"), norm.startswith("layers"), [int(number) for number in re.findall(r"\d+", norm)]
-
-
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     """Yield one norm of one token by its formula."""
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
         return
     points = streams.norm_points(run)
-    point = points[min(options["norms_norm"], len(points) - 1)]
-    x, out = point.before[token], point.after[token]
+    name, ends = list(points.items())[min(options["norms_norm"], len(points) - 1)]
+    x, out = (vectors[token] for vectors in ends)
     hand = streams.normalise_by_hand(x, run.config)
     numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
-        Paragraph(say("norms", "by-hand", name=point.name, token=quote_place(run.tokens, token))),
+        Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
         Formula(streams.formula(run.config)),
         Formula(streams.formula_with_numbers(x, hand, run.config)),
         Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption"),

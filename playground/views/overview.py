@@ -13,7 +13,6 @@ from playground.charts.chart import (
     Axis,
     Bars,
     Button,
-    Code,
     Columns,
     Control,
     Curves,
@@ -25,9 +24,9 @@ from playground.charts.chart import (
     Widget,
     fill_panel,
 )
-from playground.charts.markdown import escape_markdown
+from playground.charts.heads import shrink
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
-from playground.charts.weights import shrink
 from playground.link.lab import Lab
 from playground.link.opening import LinkedView
 from playground.pages import PAGES
@@ -61,19 +60,18 @@ def show_overview(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     yield Widget("sentence_chips", chips, say("overview", "chips"))
     question, asked = ask_why(lab.run, focus), {"attention_show": "one head"}
     yield Button("overview_why", question, asked, say("overview", "why"), _ARROW, opens="attention")
-    config, costs = lab.run.config, count_costs(lab)
+    config, costs = lab.run.config, _count_costs(lab)
     stages = {"stages": list_stages(config, costs.n_tokens), "n_layers": config.n_layers}
     yield Widget("data_flow", stages, say("overview", "stages"))
     if scene.pinned is not None:
-        both = escape_markdown(describe_costs(count_costs(scene.pinned), costs))
+        both = escape_markdown(describe_costs(_count_costs(scene.pinned), costs))
         yield Paragraph(say("overview", "costs", costs=both), "caption")
     shapes, more = say("overview", "shapes"), say("overview", "more")
-    yield fill_panel(options, "overview_shapes", shapes, lambda: show_shapes(lab, options), ":material/data_array:")
-    yield fill_panel(options, "overview_more", more, lambda: preview_pages(lab), ":material/preview:")
+    yield fill_panel(options, "overview_shapes", shapes, lambda: _show_shapes(lab, options), ":material/data_array:")
+    yield fill_panel(options, "overview_more", more, lambda: _preview_pages(lab), ":material/preview:")
 
 
-def count_costs(lab: Lab) -> ModelCosts:
-    """What the model costs for this sentence, with its padding."""
+def _count_costs(lab: Lab) -> ModelCosts:
     return ModelCosts(lab.run.config, len(lab.run.tokens))
 
 
@@ -85,16 +83,15 @@ def list_chips(lab: Lab) -> list[tuple[str, str, str, str]]:
         start, end = batch.offsets[row][i]
         kind = "special" if batch.special[row][i] else "unknown" if batch.unknown[row][i] else "plain"
         number = str(int(batch.ids[row, i]))
-        named = {"position": i, "below": f"{'id' if has_table else 'word'} {number}", "kind": kind}
-        told = say("overview", "chip", start=start, end=end, text=sentence[start:end], **named)
+        named = {"position": str(i), "below": f"{'id' if has_table else 'word'} {number}", "kind": kind}
+        told = say("overview", "chip", start=str(start), end=str(end), text=sentence[start:end], **named)
         chips.append((piece, number if has_table else f"word {number}", kind, told))
     n_padding = int(lab.run.padding.sum())
     below = str(int(batch.ids[row, -1])) if has_table else "zeros"
     return chips + [("[PAD]", below, "padding", say("overview", "padding"))] * n_padding
 
 
-def show_shapes(lab: Lab, options: Options) -> Iterator[Item]:
-    """Every intermediate's shape, as tutorial C prints them."""
+def _show_shapes(lab: Lab, options: Options) -> Iterator[Item]:
     yield Control("overview_batch", say("overview", "batch"), say("overview", "batch.help"))
     config, causal = lab.run.config, lab["causal"]
     n_sentences, n_tokens = lab.batch.ids.shape if options["overview_batch"] == "this text" else TUTORIAL_C_BATCH
@@ -119,7 +116,7 @@ def show_shapes(lab: Lab, options: Options) -> Iterator[Item]:
     total = f"{table['numbers'].sum():,}"
     yield Paragraph(say("overview", "shapes.caption", steps=len(steps), numbers=total, **sizes), "caption")
     width = max(len(name) for name, *_ in steps)
-    yield Code("\n".join(f"{name:{width}}  {shape}" for name, shape, _ in steps))
+    yield Paragraph("\n".join(f"{name:{width}}  {shape}" for name, shape, _ in steps), "code")
 
 
 def _as_tuple(shape: tuple[object, ...]) -> str:
@@ -127,9 +124,8 @@ def _as_tuple(shape: tuple[object, ...]) -> str:
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"
 
 
-def preview_pages(lab: Lab) -> Iterator[Item]:
-    """What the pass costs, and a chart of each of three other pages."""
-    costs = count_costs(lab)
+def _preview_pages(lab: Lab) -> Iterator[Item]:
+    costs = _count_costs(lab)
     numbers = {"parameters": f"{costs.parameters.total:,}", "flops": f"{costs.flops.total / 1e6:,.1f}"}
     yield Paragraph(say("overview", "more.caption", time=f"{1000 * lab.run.seconds:.0f}", **numbers), "caption")
     heads = HeadGrid[Lab](
@@ -155,7 +151,7 @@ def preview_pages(lab: Lab) -> Iterator[Item]:
     )
     parameters: Bars[Lab] = component_bars(
         "overview_parameters",
-        lambda lab: count_costs(lab).parameters,
+        lambda lab: _count_costs(lab).parameters,
         "parameters",
         caption=say("overview", "parameters.caption"),
         alt=say("overview", "parameters.alt", components=list_components(costs.parameters)),

@@ -35,7 +35,7 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Curve, Mark
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.errors import PlaygroundError

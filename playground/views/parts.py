@@ -1,6 +1,5 @@
-"""What each part of an encoder is for: what trained encoders of the small English get right without it.
+"""What each part of an encoder is for: one setting changed, or the ladder from the encoder of 2017 to one of today.
 
-The page has two views: the base with one setting changed, and the ladder from the encoder of 2017 to one of today.
 Legend: R encoders, the base or that of 2017 first; S seeds; C capabilities.
 """
 
@@ -33,7 +32,7 @@ from playground.text.wording import count_heads, count_noun, join_words, upper_f
 from playground.words import say
 
 GUESSING, CHANCE = 0.6, 0.5
-"""A share up to the first is called no better than guessing, which gets the second: two words are always possible."""
+"""The highest share that is called guessing, and what guessing gets: two words are always possible."""
 
 LEAST_CHANGE = 0.05
 """Differences from the base that are smaller are not reported."""
@@ -109,7 +108,7 @@ def _name_value(setting: str, value: Any) -> str:
 
 
 def describe_lost(spec: Spec) -> str:
-    """Say which of the base's capabilities an encoder has lost, with the mean of their shares (markdown)."""
+    """Return which of the base's capabilities an encoder has lost (markdown)."""
     base, own = shares_of(Spec()), shares_of(spec)
     lost = {name: shares for name, shares in own.items() if fmean(shares) <= GUESSING < fmean(base[name])}
     if not lost:
@@ -123,7 +122,7 @@ def describe_lost(spec: Spec) -> str:
 
 
 def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Item]:
-    """Yield the choice of the view, its answer, every share, what is behind the chosen one, and more of the view."""
+    """Yield the choice of the view, its answer, every share, and what is behind the chosen one."""
     shares, is_ladder = scene.now, options["parts_view"] == LADDER
     place = "parts_rung" if is_ladder else "parts_row"
     row, column = min(options[place], len(shares.names) - 1), options["parts_column"]
@@ -154,7 +153,6 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
 
 
 def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heatmap[CapabilityShares]:
-    """Return the mean share right of every encoder and capability, with the chosen cell, by its parameters, framed."""
     titles = [capability.title for capability in CAPABILITIES.values()]
 
     def write_cells(shares: CapabilityShares) -> pd.DataFrame:
@@ -191,7 +189,7 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
 
 
 def find_worst(shares: CapabilityShares) -> dict[str, Any]:
-    """Return the change with the lowest mean share right, the base's mean, its own, and how many capabilities fall."""
+    """Return the change that costs most, the mean shares before and after, and how many capabilities fall."""
     means = shares.mean.mean(axis=1)
     row = 1 + int(means[1:].argmin())
     fallen = int(((shares.mean[row] <= GUESSING) & (shares.mean[0] > GUESSING)).sum())
@@ -200,7 +198,6 @@ def find_worst(shares: CapabilityShares) -> dict[str, Any]:
 
 
 def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -> Iterator[Item]:
-    """Yield the chosen share, and a sentence with the answers of the base and of the chosen encoder."""
     spec, capability = shares.specs[row], list(CAPABILITIES.values())[column]
     yield Paragraph(f"{told} {capability.takes}")
     if not (is_shipped(spec) and is_shipped(Spec())):
@@ -220,7 +217,7 @@ def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -
 
 
 def tabulate_settings(shares: CapabilityShares) -> pd.DataFrame:
-    """Return the value of every setting that is worst on average over all capabilities, and the best one."""
+    """Return the worst and the best value of every setting, by the average over all capabilities."""
     table = {}
     for setting in STOPS:
         rows = [row for row, spec in enumerate(shares.specs) if setting in list_settings(spec)]
@@ -245,7 +242,6 @@ def find_climb(ladder: CapabilityShares) -> dict[str, str | int]:
 
 
 def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
-    """Yield the chosen share, the rung's averages beside those below it, and its paper's claim."""
     if row:
         before, here = (ladder.write_average(each) for each in (row - 1, row))
         told += f" {say('parts', 'change', before=before, here=here)}"
@@ -255,7 +251,6 @@ def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
 
 
 def _show_costs(counted: str) -> Iterator[Item]:
-    """Yield the costs of each rung at the chosen size."""
     start, longest = family.ladder_specs()[family.START].config, LONGEST
     if counted == "as large as BERT base":
         start, longest = LARGE, LARGE.max_len
@@ -266,7 +261,7 @@ def _show_costs(counted: str) -> Iterator[Item]:
 
 
 def tabulate_costs(start: ModelConfig, longest: int) -> pd.DataFrame:
-    """Return parameters, FLOPs and memory for a sentence of `longest` tokens, with the change from the row above."""
+    """Return parameters, FLOPs and memory for `longest` tokens, with the change from the row above."""
     counts = [_count(config, longest) for config in family.climb(start, longest)]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}

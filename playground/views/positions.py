@@ -28,8 +28,7 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.markdown import escape_markdown, quote_place
-from playground.charts.names import token_names
+from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene
 from playground.language.family import change
 from playground.limits import MAX_TOKENS
@@ -49,7 +48,7 @@ MAX_DIMENSIONS = 256
 MAX_DISTANCE = 33
 """Tokens to either side that the curves of distances are drawn for."""
 
-ROWS_HEATMAP = partial(Heatmap[Lab], flat_bar=True, height=420, change_colours=colour_scales.most_around_zero)
+ROWS_HEATMAP = partial(Heatmap[Lab], flat_bar=True, height=420)
 
 
 def positions_scene(view: LinkedView) -> Scene[Lab]:

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 
 from playground.charts import palette
-from playground.charts.bars import LabelledRows
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -16,6 +15,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     LabelledBars,
+    LabelledRows,
     Options,
     Paragraph,
     Table,
@@ -45,39 +45,34 @@ def tutorials_scene(view: LinkedView) -> Scene[int]:
 def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
     """Yield what is different in the chosen tutorial, what it teaches where, and panels."""
     seed, letter, against = scene.now, options["tutorials_letter"], options["tutorials_against"]
-    yield Paragraph(answer_what_is_different(seed, letter), "answer")
+    distance = comparison.apart_by(trace_all(seed)[letter], trace_all(seed)[PAPER])
+    reason = next((DEPARTURES[each.field, each.here][1] for each in _list_departures(seed, letter)), "none")
+    answer = say("tutorials", "answer", letter=letter, distance=f"{distance:.2f}", reason=reason)
+    yield Paragraph(answer, "answer")
     yield Control("tutorials_letter", say("tutorials", "follow"))
     if letter != PAPER:
-        yield show_departures(letter)
-    yield from show_topics(letter)
+        yield _show_departures(letter)
+    yield from _show_topics(letter)
     choice = Control("tutorials_against", say("tutorials", "against"))
     flaws = say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws))
-    yield fill_panel(options, "tutorials_mistakes", flaws, lambda: show_flaws(letter))
-    yield fill_panel(options, "tutorials_five", say("tutorials", "five"), show_side_by_side)
+    yield fill_panel(options, "tutorials_mistakes", flaws, lambda: _show_flaws(letter))
+    yield fill_panel(options, "tutorials_five", say("tutorials", "five"), _show_side_by_side)
     title = say("tutorials", "differences")
     yield fill_panel(
-        options, "tutorials_differences", title, lambda: show_differences(seed, against, choice), closed=(choice,)
+        options, "tutorials_differences", title, lambda: _show_differences(seed, against, choice), closed=(choice,)
     )
 
 
-def answer_what_is_different(seed: int, letter: str) -> str:
-    """Return how far the chosen tutorial is from the paper, and its main cause."""
-    distance = comparison.apart_by(trace_all(seed)[letter], trace_all(seed)[PAPER])
-    reasons = [DEPARTURES[each.field, each.here][1] for each in _departures(seed, letter)]
-    return say("tutorials", "answer", letter=letter, distance=f"{distance:.2f}", reason=next(iter(reasons), "none"))
-
-
-def _departures(seed: int, letter: str) -> list[Cause]:
+def _list_departures(seed: int, letter: str) -> list[Cause]:
     """Return what a tutorial does otherwise than the paper, which names no ε; the largest effect first."""
     causes = [each for each in comparison.causes(PAPER, seed) if each.letter == letter and each.field != "norm_eps"]
     return sorted(causes, key=lambda cause: -cause.effect)
 
 
-def show_departures(letter: str) -> LabelledBars[int]:
-    """Return how far each thing that a tutorial does otherwise than the paper moves an output."""
+def _show_departures(letter: str) -> LabelledBars[int]:
 
     def bars(seed: int) -> LabelledRows:
-        effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _departures(seed, letter)}
+        effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _list_departures(seed, letter)}
         colours, texts = [palette.ATTENTION] * len(effects), [f"{effect:.2f}" for effect in effects.values()]
         return LabelledRows([*effects], [*effects.values()], colours, texts, say("tutorials", "effects.value"))
 
@@ -90,8 +85,7 @@ def show_departures(letter: str) -> LabelledBars[int]:
     )
 
 
-def show_topics(letter: str) -> Iterator[Item]:
-    """Yield what a tutorial is, and the page that shows each thing that it teaches."""
+def _show_topics(letter: str) -> Iterator[Item]:
     tutorial, brought = TUTORIALS[letter], "text" if PRESETS[NAMES[letter]].text else "config"
     yield Paragraph(say("tutorials", "topics"), "header")
     yield Paragraph(tutorial.what)
@@ -104,8 +98,7 @@ def _open_topic(topic: Topic, key: str, letter: str) -> Widget:
     return Widget("tutorial_topic", {"topic": topic, "key": key, "preset": NAMES[letter]})
 
 
-def show_flaws(letter: str) -> Iterator[Item]:
-    """Yield what is wrong in one tutorial, with what comes of it, computed."""
+def _show_flaws(letter: str) -> Iterator[Item]:
     for number, flaw in enumerate(TUTORIALS[letter].flaws, start=1):
         said = say("tutorials", "flaw", where=upper_first(flaw.where), printed=flaw.printed, happens=flaw.happens)
         items: list[Item] = [Paragraph(said.rstrip())]
@@ -117,8 +110,7 @@ def show_flaws(letter: str) -> Iterator[Item]:
     yield _open_topic(Topic(say("tutorials", "own-code"), "diagnosis"), "tutorials_diagnosis", letter)
 
 
-def show_side_by_side() -> Iterator[Item]:
-    """Yield every property of the five; cells that differ from most are marked."""
+def _show_side_by_side() -> Iterator[Item]:
     yield Table[int](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
     yield Paragraph(say("tutorials", "five.caption"), "caption")
 
@@ -133,12 +125,11 @@ def list_properties() -> pd.DataFrame:
     return table.rename(index=lambda name: f"**{name}**", columns=SHORT_TITLES)
 
 
-def show_differences(seed: int, against: str, choice: Control) -> Iterator[Item]:
-    """Yield how far apart the outputs are, where that begins, and which field it comes from."""
+def _show_differences(seed: int, against: str, choice: Control) -> Iterator[Item]:
     sizes = {"words": SIZES["vocab_size"], "width": SIZES["d_model"], "heads": SIZES["n_heads"]}
     about = {"seed": str(seed), "layers": SIZES["n_layers"], "vectors": SHORT_TITLES["C"]}
     yield Paragraph(say("tutorials", "differences.about", **sizes, **about))
-    yield Columns(((differences_of_outputs(),), (choice, differences_by_point(against))), shares=(2, 3))
+    yield Columns(((_differences_of_outputs(),), (choice, _differences_by_point(against))), shares=(2, 3))
     yield Table[int](
         key="tutorials_causes",
         frame=lambda seed: list_causes(seed, against),
@@ -178,8 +169,7 @@ _DIFFERENCES: Mapping[str, Any] = {
 """Fields that both maps of differences share."""
 
 
-def differences_of_outputs() -> Heatmap[int]:
-    """Return the largest difference of outputs between each two tutorials."""
+def _differences_of_outputs() -> Heatmap[int]:
     names: Axis[int] = Axis("tutorial", lambda _: list(SHORT_TITLES.values()), options={"tickangle": None})
     return Heatmap(
         key="tutorials_matrix",
@@ -194,8 +184,7 @@ def differences_of_outputs() -> Heatmap[int]:
     )
 
 
-def differences_by_point(against: str) -> Heatmap[int]:
-    """Return the largest difference of the others from one tutorial, point by point, in the order of computation."""
+def _differences_by_point(against: str) -> Heatmap[int]:
     points = [point.removeprefix("layers.") for point in comparison.point_names()]
     others = [title for letter, title in SHORT_TITLES.items() if letter != against]
     return Heatmap(

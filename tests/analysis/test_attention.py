@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from playground import Encoder, ModelConfig, Trace
+from playground import Encoder, ModelConfig
 from playground.analysis.attention import (
+    FEWEST,
+    LEAST,
     POSITION_ONLY,
     PROBES,
     RULES,
@@ -20,11 +23,10 @@ from playground.analysis.attention import (
     highest_entropy,
     mean_entropy,
     measure_habits,
-    merge_moves_results,
     pattern_spread,
     rollout,
+    search_heads,
 )
-from playground.model import causal_mask
 from playground.runs.encoder_run import Run, run
 from playground.text import characters, words
 from playground.weights import checkpoint
@@ -49,14 +51,6 @@ def test_entropy_is_the_sum_of_its_definition() -> None:
     assert not np.signbit(bits).any()
     for index in np.ndindex(2, 3, 5):
         assert bits[index] == pytest.approx(-sum(p * math.log2(p) for p in patterns[index].tolist() if p > 0), abs=1e-5)
-
-
-def test_the_mean_is_over_the_rows_that_count() -> None:
-    patterns = random_patterns(1, 2, 3, 4)
-    rows = np.array([True, False, True, False])
-    means = mean_entropy(patterns, rows)
-    assert means.shape == (2, 3)
-    np.testing.assert_allclose(means, (entropy(patterns)[:, :, 0] + entropy(patterns)[:, :, 2]) / 2, rtol=1e-6)
 
 
 @given(seed=st.integers(0, 1000), n_layers=st.integers(1, 4), n_heads=st.integers(1, 3), n_tokens=st.integers(1, 6),
@@ -93,37 +87,6 @@ def test_the_highest_entropy_is_that_of_even_attention(causal: bool) -> None:
     assert most == pytest.approx(math.log2(6) / 3 if causal else math.log2(3))
 
 
-def test_rollout_without_residual_keeps_a_masked_row_empty() -> None:
-    patterns = np.zeros((2, 1, 2, 2), dtype=np.float32)
-    patterns[:, 0, 1] = [0.25, 0.75]
-    shares = rollout(patterns, residual=False)
-    assert np.isfinite(shares).all()
-    np.testing.assert_allclose(shares[0], [[0.0, 0.0], [0.25, 0.75]])
-    np.testing.assert_allclose(shares[1].sum(axis=-1), [0.0, 0.75])
-
-
-@pytest.mark.parametrize(
-    ("merge", "n_heads", "n_tokens"),
-    [("transpose", 4, 6), ("reshape", 4, 6), ("reshape", 2, 2), ("reshape", 1, 6), ("reshape", 4, 1)],
-)
-def test_where_the_merge_moves_results_a_token_without_a_share_changes_outputs(
-    merge: str, n_heads: int, n_tokens: int
-) -> None:
-    sizes = {"vocab_size": 0, "d_model": 16, "n_heads": n_heads, "n_layers": 2, "d_ff": 64}
-    config = ModelConfig(**sizes, positions="none", head_merge=merge)  # type: ignore[arg-type]
-    encoder, trace, mask = Encoder(config, seed=0).double(), Trace(), causal_mask(n_tokens)
-    x = torch.randn(1, n_tokens, 16, generator=torch.Generator().manual_seed(0)).double()
-    other = x.clone()
-    other[:, -1] += 0.3
-    with torch.inference_mode():
-        before, after = encoder.encode(x, mask, trace), encoder.encode(other, mask)
-    moved = (after - before).abs().amax(-1)[0].numpy() > 0.01
-    share = rollout(np.stack([trace[f"layers.{i}.attn.pattern"][0].numpy() for i in range(2)]))[-1][:, -1]
-    assert not share[:-1].any(), "later tokens are masked"
-    assert moved[:-1].any() == merge_moves_results(config, n_tokens)
-    assert moved[-1]
-
-
 CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=32)
 BATCH = characters().encode_batch(["a cat", "a much longer cat"])
 
@@ -138,16 +101,6 @@ def test_spread_is_the_mean_entropy_by_the_highest(causal: bool) -> None:
         entropies = torch.special.entr(rows).sum(-1)  # (H, 5), in nats
         n_keys = torch.arange(1.0, 6) if causal else torch.full((5,), 5.0)
         np.testing.assert_allclose(spread[layer], entropies.mean(-1) / n_keys.log().mean(), rtol=1e-4)
-
-
-def test_even_heads_have_1_and_a_single_token_has_none() -> None:
-    still = Encoder(CONFIG, seed=0)
-    with torch.no_grad():
-        for layer in range(3):
-            still.get_parameter(f"layers.{layer}.attn.q.weight").zero_()
-    for batch in (BATCH, characters().encode_batch(["ab"])):
-        np.testing.assert_allclose(pattern_spread(run(still, batch)), 1, atol=1e-6)
-    assert np.isnan(pattern_spread(run(still, characters().encode_batch(["a"])))).all()
 
 
 TOKENS = ("[CLS]", "a", "cat", ",", "a", "dog", "[SEP]", "[PAD]")
@@ -189,7 +142,6 @@ SINK = on(*((0, 6),) * N)
 MARKS = on(*((3,),) * N)
 EVEN = on(*(tuple(range(N)),) * N)
 RANDOM = np.random.default_rng(0).dirichlet(np.ones(N), N)
-DISTANCE = np.exp(-np.abs(np.subtract.outer(np.arange(N), np.arange(N))) / 1.5) / 3
 
 
 @pytest.mark.parametrize(
@@ -212,12 +164,6 @@ def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known
 def test_a_known_head_has_half_its_weight_and_twice_an_even_heads_there(even: float, score: float, known: bool) -> None:
     habits = Habits({"next token": np.array([[score]])}, {"next token": np.array([even])})
     assert habits.known_for(0, 0) == ("next token" if known else None)
-
-
-def test_a_head_that_knows_distance_alone_is_known_for_that() -> None:
-    habits = measure_habits([run_with(DISTANCE)])
-    assert habits.scores[POSITION_ONLY][0, 0] == pytest.approx(1)
-    assert habits.known_for(0, 0) == POSITION_ONLY
 
 
 @pytest.mark.parametrize(("causal", "window"), [(False, 0), (True, 0), (False, 4), (True, 4)])
@@ -257,20 +203,6 @@ def test_what_nobody_can_do_here_has_no_score() -> None:
     assert habits.known_for(0, 0) is None, "where all tokens are one, nobody can look at another"
 
 
-def test_distance_is_adjusted_for_what_chance_explains() -> None:
-    generator = np.random.default_rng(1)
-    heads = [generator.dirichlet(np.ones(N), N) for _ in range(40)]
-    explained = measure_habits([run_with(*heads)]).scores[POSITION_ONLY]
-    assert explained.mean() < 0.2, "unadjusted, 12 means of 35 weights explain a third"
-
-
-def test_one_token_has_no_habits() -> None:
-    config = ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=1, d_ff=8)
-    habits = measure_habits([run(Encoder(config), words(["x"]).encode_batch(["x"]))])
-    assert np.isnan(habits.scores[POSITION_ONLY]).all()
-    assert np.isnan(habits.scores["previous token"]).all()
-
-
 @pytest.mark.long
 def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
     encoder, tokenizer = checkpoint.load("minilm")
@@ -281,3 +213,49 @@ def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
     assert habits.known_for(1, 8) == "next token"
     assert known.count("[CLS] and [SEP]") > 20
     assert not sum(map(sum, batch.unknown)), "every word is one that the encoder knows"
+
+
+LETTERS = ["abcdefghijklmnop", "xyz"]
+
+
+SEARCHED = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=16)
+
+
+def searched_run(sentence: int = 0, *, causal: bool = False, **changes: Any) -> Run:
+    encoder = scramble(Encoder(replace(SEARCHED, **changes), seed=1))
+    return run(encoder, characters().encode_batch(LETTERS), sentence, causal=causal)
+
+
+def log_odds(weight: float) -> float:
+    weight = min(max(weight, LEAST), 1 - LEAST)
+    return math.log(weight) - math.log(1 - weight)
+
+
+@given(st.integers(0, 15), st.integers(0, 15), st.booleans(), st.sampled_from([0, 26, 6]))
+def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: int, causal: bool, window: int) -> None:
+    if causal and key > query:
+        return
+    result = searched_run(causal=causal, window=window, global_every=2 if window else 0)
+    found = search_heads(result, query, key)
+    cells = [(q, k) for q in range(16) for k in range(q + 1 if causal else 16) if (q, k) != (query, key)]
+    off = sorted(abs(k - q - key + query) for q, k in cells)
+    near = [(q, k) for q, k in cells if abs(k - q - key + query) <= off[FEWEST - 1]]
+    assert list(found["weight"]) == sorted(found["weight"], reverse=True)
+    assert len(found) == 8
+    for row in found.reset_index().to_dict("records"):
+        pattern = result.pattern(row["layer"])[row["head"]].astype(float)
+        assert row["weight"] == pytest.approx(pattern[query, key])
+        farthest = window // 2 if window and row["layer"] == 1 else 16
+        others = [log_odds(pattern[q, k]) for q, k in near if abs(k - q) <= farthest]
+        if abs(key - query) > farthest:
+            assert np.isnan([row["z"], row["rank"]]).all(), "the window hides the key itself"
+            continue
+        assert row["rank"] == 1 + sum(pattern[query] > pattern[query, key])
+        expected = (log_odds(pattern[query, key]) - np.mean(others)) / np.std(others)
+        assert row["z"] == pytest.approx(expected, abs=0.02)
+
+
+def test_heads_that_are_all_alike_are_nowhere_unusual() -> None:
+    result = searched_run()
+    even = {name: np.full_like(array, 1 / 16) for name, array in result.arrays.items()}
+    assert search_heads(replace(result, arrays=even), 2, 4)["z"].isna().all()

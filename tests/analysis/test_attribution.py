@@ -11,12 +11,11 @@ from playground.analysis.attribution import (
     ScoreSplit,
     compete,
     destination,
-    group_amounts,
     head_maps,
     judge,
     move,
 )
-from playground.analysis.stream_sources import Source
+from playground.analysis.streams import Source
 from playground.model.blocks import EncoderBlock
 from playground.text import characters
 from tests.analysis.walks import small_encoder, walk_through
@@ -54,7 +53,8 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     encoder = small_encoder(**vars(config))
     layer, head = data.draw(st.integers(0, config.n_layers - 1)), data.draw(st.integers(0, config.n_heads - 1))
     walk = walk_through(encoder, layer, head, data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5)))
-    found = move(walk, head_maps(encoder, layer, head, destination(walk)[1]))
+    token, piece = destination(walk)
+    found = move(walk, head_maps(encoder, layer, head, piece))
     attn = block_of(encoder, layer).attn
     pattern = torch.tensor(walk.layer["attn.pattern"])[None].clone()
     v = torch.tensor(walk.layer["attn.v"])[None]
@@ -65,24 +65,13 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     lengths = np.linalg.norm(lost, axis=-1)
     assert found.written_norm == pytest.approx(lengths.max(), abs=1e-9)
     if lengths.max() > 1e-9:
-        assert int(lengths.argmax()) == found.token
-    output = walk.layer["attn.out"][found.token]
-    assert found.output_share == pytest.approx(lost[found.token] @ output / (output @ output), abs=1e-7)
+        assert int(lengths.argmax()) == token
+    output = walk.layer["attn.out"][token]
+    assert found.output_share == pytest.approx(lost[token] @ output / (output @ output), abs=1e-7)
     z = walk.of_query("attn.z")
     assert found.head_shares.sum() == pytest.approx(1)
     share = walk.of_query("attn.pattern")[walk.key] * walk.layer["attn.v"][head, walk.key] @ z / (z @ z)
     assert found.head_shares[walk.key] == pytest.approx(share, abs=1e-7)
-
-
-def test_a_head_that_moves_nothing_has_no_shares() -> None:
-    encoder = small_encoder()
-    with torch.no_grad():
-        attn = block_of(encoder, 0).attn
-        attn.v.weight.zero_()
-        attn.v.bias.zero_()
-    found = move(walk_through(encoder, 0, 0, 1, 2), head_maps(encoder, 0, 0))
-    assert found.value_norm == found.moved_norm == found.written_norm == 0
-    assert np.isnan(found.head_shares).all()
 
 
 SOURCES = (Source("token"), Source("position"), Source("attention", 0), Source("feed-forward", 0), Source("bias"))
@@ -111,23 +100,17 @@ def split(*by_key: float, other: float = 1.0) -> ScoreSplit:
     ],
 )
 def test_half_of_all_pushes_and_pulls_is_most(amounts: tuple[float, ...], kind: str, largest: str | None) -> None:
-    found = judge(split(*amounts), 4)
-    assert found.kind == kind
-    assert largest is None or found.largest == largest
-    assert found.share == pytest.approx(max(map(abs, amounts)) / (sum(map(abs, amounts)) or 1), nan_ok=True)
+    found = split(*amounts)
+    assert judge(found, 4) == kind
+    assert largest is None or next(iter(found.amounts)) == largest
 
 
 def test_an_only_key_needs_no_reason() -> None:
-    assert judge(split(3.0, 0, 0, 0, 0), 1).kind == "only"
-
-
-def test_layers_are_added_up_and_groups_without_a_source_left_out() -> None:
-    sources = (Source("attention", 0), Source("attention", 1), Source("segment"), Source("bias"))
-    assert group_amounts(sources, np.array([1.0, 2.0, 3.0, -1.0])) == {"attention": 3.0, "others": 2.0}
+    assert judge(split(3.0, 0, 0, 0, 0), 1) == "only"
 
 
 def test_sources_that_do_not_add_up_are_no_reason() -> None:
     relative = np.zeros((5, 5))
     relative[0, 0] = 3.0
     for score, kind in ((4.2, "mostly"), (5.0, "unknown")):
-        assert judge(ScoreSplit(SOURCES, relative, relative, score, 1.0), 4).kind == kind
+        assert judge(ScoreSplit(SOURCES, relative, relative, score, 1.0), 4) == kind

@@ -8,10 +8,8 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.comparison import (
-    COMPARED_POINTS,
     PointDifference,
     compare_points,
-    describe_head_change,
     find_vector_change,
     moved_weight,
 )
@@ -58,13 +56,6 @@ def test_runs_part_where_the_changed_choice_first_acts(changes: dict[str, Any], 
     assert first_apart(pinned, now) == first
 
 
-def test_points_are_those_that_both_have_in_the_same_shape() -> None:
-    names = [each.name for each in compare_points(run_text(), run_text(n_layers=5))]
-    assert len(names) == 2 + 2 * len(COMPARED_POINTS)
-    assert not [each for each in compare_points(run_text(), run_text(d_model=32)) if "pattern" not in each.name]
-    assert not [each for each in compare_points(run_text(), run_text(n_heads=2)) if "pattern" in each.name]
-
-
 def test_padding_takes_no_part_and_other_tokens_are_not_subtracted() -> None:
     alone, padded = run_text("abc"), run_text("abc\na longer line")
     assert compare_points(alone, padded) == []
@@ -98,19 +89,6 @@ def test_moved_weight_is_half_of_what_the_rows_differ_by() -> None:
         for pattern in (eye, np.roll(eye, 1, axis=2))
     ]
     assert moved_weight(*rows_apart).tolist() == [[1]]
-
-
-def test_a_heads_change_is_told_with_its_largest_cell() -> None:
-    pinned, now = run_text("abcd"), run_text("abcd", causal=True)
-    before, after = pinned.pattern(0)[1], now.pattern(0)[1]
-    query, key = np.unravel_index(np.abs(after - before).argmax(), before.shape)
-    told = describe_head_change((pinned, before), (now, after))
-    assert f"(position {query})" in told
-    assert f"{before[query, key]:.3f} → {after[query, key]:.3f}" in told
-    assert f"{moved_weight(pinned, now)[0, 1]:.0%}" in told
-    assert "Not one" in describe_head_change((pinned, before), (pinned, before))
-    assert "different tokens" in describe_head_change((run_text("x"), before[:1, :1]), (now, after))
-    assert "lost" in describe_head_change((pinned, before), (now, after * np.float32(np.nan)))
 
 
 @pytest.mark.parametrize(

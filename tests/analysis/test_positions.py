@@ -90,17 +90,6 @@ def test_under_a_causal_mask_the_order_is_never_lost_however_little_is_left_of_i
     assert bare.bare.max() <= bare.rounding
 
 
-@pytest.mark.parametrize("positions_kind", ["sinusoidal", "none"])
-def test_two_equal_tokens_that_change_places_change_nothing(positions_kind: Positions) -> None:
-    again = words(["one two one"]).encode_batch(["one two one"])
-    encoder = Encoder(replace(SMALL, positions=positions_kind))
-    swap = positions.swap_words(encoder, again, 0, 0, 2)
-    assert swap.unchanged
-    assert not swap.placed.any()
-    assert not swap.bare.any()
-    assert not positions.swap_words(encoder, again, 0, 0, 1).unchanged
-
-
 def test_padding_is_masked_and_left_out() -> None:
     encoder = Encoder(SMALL)
     alone = words(SENTENCES).encode_batch(SENTENCES[1:])
@@ -110,19 +99,6 @@ def test_padding_is_masked_and_left_out() -> None:
     for place in (2, -1):
         with pytest.raises(ValueError, match="A sentence of 2 tokens has none"):
             positions.swap_words(encoder, BATCH, 1, 0, place)
-
-
-def test_other_positions_share_the_weights() -> None:
-    encoder = Encoder(replace(SMALL, positions="learned"), seed=3).requires_grad_(False)
-    bare = positions.with_positions(encoder, "none")
-    theirs = dict(encoder.named_parameters())
-    assert set(theirs) - {name for name, _ in bare.named_parameters()} == {"embed.positions.weight"}
-    for name, parameter in bare.named_parameters():
-        assert parameter.data_ptr() == theirs[name].data_ptr()
-    assert not any(parameter.requires_grad for parameter in theirs.values())
-    assert encoder.config.positions == "learned"
-    x = torch.zeros(1, 3, 8)
-    assert torch.equal(positions.with_positions(encoder, "sinusoidal").embed_vectors(x)[0], sinusoids(3, 8))
 
 
 @pytest.mark.parametrize("dimension", [0, 1, 4, 6])
@@ -137,21 +113,3 @@ def test_formulas_numbers_are_the_tables(kind: Positions, dimension: int) -> Non
     assert rows[5, dimension] == pytest.approx(wave(angle), abs=1e-6)
     exponent = (r"2 \cdot " if times == 2 else "") + f"{dimension - dimension % 2}/7"
     assert rf"P_{{5,\,{dimension}}} = {name}\frac{{5}}{{10000^{{{exponent}}}}}" in latex
-
-
-def test_a_learned_table_has_no_formula_but_its_numbers() -> None:
-    rows = np.array([[0.25, -2]], np.float32)
-    assert positions.formula_with_numbers("learned", rows, 0, 1) == r"P_{0,\,1} = -2"
-    assert positions.formula_with_numbers("learned", rows * 1e-9, 0, 0) == r"P_{0,\,0} = 2.5 \cdot 10^{-10}"
-    assert "parameters" in positions.formula("learned")
-    assert r"2 \cdot 2i/D" in positions.formula("sinusoidal-doubled")
-    assert r"\cdot" not in positions.formula("sinusoidal")
-
-
-@pytest.mark.parametrize(
-    ("token", "row", "told"),
-    [(0.5, -2, "0.5 + (-2) = -1.5"), (3e30, 1, r"3 \cdot 10^{30} + 1 = 3 \cdot 10^{30}")],
-)
-def test_the_sum_stands_there_with_its_numbers(token: float, row: float, told: str) -> None:
-    tokens, rows = (np.array([[0, 9], [x, 9]], np.float32) for x in (token, row))
-    assert positions.sum_with_numbers(tokens, rows, 1) == rf"x_{{1,\,0}} = {told}"

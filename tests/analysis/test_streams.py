@@ -1,7 +1,6 @@
 """Lengths and angles of the residual stream, and its norms, against torch and worked out by hand."""
 
 import math
-import re
 
 import numpy as np
 import pytest
@@ -63,24 +62,11 @@ def test_lengths_are_those_of_the_trace_at_the_real_tokens(config: ModelConfig) 
         assert lengths[part][depth, 0] == pytest.approx(expected, rel=1e-5, abs=1e-9)
 
 
-def test_the_summary_has_a_row_a_depth_and_no_addition_to_the_embeddings() -> None:
-    lengths = streams.lengths(run_of(small()))
-    table = streams.summary(lengths)
-    assert list(table.index) == [0, 1, 2, 3]
-    assert table.loc[2, "attention, median"] == pytest.approx(np.median(lengths["attention"][1]))
-    low, high = streams.length_band(lengths["residual"])
-    assert table.loc[0, "residual, band from"] == pytest.approx(low[0])
-    assert table.loc[0, "residual, band to"] == pytest.approx(high[0])
-    assert table.loc[[0], ["attention, median", "feed-forward, band to"]].isna().all(axis=None)
-
-
 def test_cosines_are_torchs() -> None:
     stream = np.random.default_rng(1).normal(size=(4, 5, 8)).astype(np.float32)
     x = torch.tensor(stream)
     tokens = cosine_similarity(x[2][:, None], x[2][None], dim=-1)
     np.testing.assert_allclose(streams.cosine_between_tokens(stream[2]), tokens.numpy(), atol=1e-6)
-    layers = cosine_similarity(x[:, None], x[None], dim=-1).mean(dim=-1)
-    np.testing.assert_allclose(streams.cosine_between_layers(stream), layers.numpy(), atol=1e-6)
 
 
 def test_a_zero_vector_is_at_right_angles_and_an_overflow_at_none() -> None:
@@ -88,19 +74,6 @@ def test_a_zero_vector_is_at_right_angles_and_an_overflow_at_none() -> None:
     cosines = streams.cosine_between_tokens(vectors)
     np.testing.assert_allclose(cosines[:2, :2], [[0, 0], [0, 1]], atol=1e-6)
     assert np.isnan(cosines[2]).all()
-
-
-def test_the_mean_of_pairs_leaves_the_diagonal_out() -> None:
-    cosines = np.array([[1, 0.5, 0], [0.5, 1, 0.1], [0, 0.1, 1]], np.float32)
-    assert streams.mean_of_pairs(cosines) == pytest.approx(0.2)
-    assert math.isnan(streams.mean_of_pairs(np.ones((1, 1), np.float32)))
-
-
-def test_the_stream_holds_real_tokens_only() -> None:
-    lonely = run_of(small(), sentence=1)
-    stream = streams.residual_stream(lonely)
-    assert stream.shape == (4, 1, 16)
-    np.testing.assert_array_equal(stream[1, 0], lonely.arrays["layers.0.out"][0])
 
 
 NUMBERS = ["one two three", "two"]
@@ -117,12 +90,15 @@ def test_every_norm_is_there_and_does_what_its_formula_says(config: ModelConfig)
     blocks = [f"layers.{i}.{where}norm{n}" for i in range(config.n_layers) for n in (1, 2) for where in behind]
     blocks = [name for name in blocks if config.has_norm1(int(name.split(".")[1])) or not name.endswith(".norm1")]
     names = ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
-    assert [point.name for point in points] == names == streams.norm_names(config)
-    for point in points:  # a new norm has gain 1 and bias 0: what it hands out is what its formula gives
+    assert list(points) == names == streams.norm_names(config)
+    for (
+        befores,
+        afters,
+    ) in points.values():  # a new norm has gain 1 and bias 0
         if config.norm == "none":
-            np.testing.assert_array_equal(point.after, point.before)
+            np.testing.assert_array_equal(afters, befores)
             continue
-        for before, after in zip(point.before, point.after, strict=True):
+        for before, after in zip(befores, afters, strict=True):
             hand = streams.normalise_by_hand(before, config)
             np.testing.assert_allclose(hand.normalized, after, atol=2e-3)
 
@@ -142,11 +118,6 @@ def test_statistics_are_means_over_real_tokens(placement: str) -> None:
     assert row["std after"] == pytest.approx(1, abs=1e-3)
 
 
-def test_statistics_of_an_overflow_are_nan() -> None:
-    point = streams.NormPoint("layers.0.norm1", np.array([[np.inf, 1]], np.float32), np.ones((1, 2), np.float32))
-    assert streams.norm_statistics([point]).isna().sum().sum() == 1
-
-
 @pytest.mark.parametrize(
     ("norm", "mean", "spread", "first", "line"),
     [
@@ -164,24 +135,3 @@ def test_by_hand_on_four_numbers(norm: str, mean: float, spread: float, first: f
     assert hand.off < 1e-6
     assert streams.formula_with_numbers(x, hand, config) == rf"\hat{{x}}_0 = {line}"
     assert streams.formula(config).startswith(r"{\hat{x}_i = \frac")
-
-
-def test_no_norm_cannot_be_worked_out() -> None:
-    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm="none")
-    with pytest.raises(ValueError, match="nothing to normalise"):
-        streams.normalise_by_hand(np.ones(4, np.float32), config)
-
-
-@pytest.mark.parametrize("size", [1e-30, 1.2e-7, 3e12, 1e30])
-@pytest.mark.parametrize("norm", ["layer", "rms", "scalar"])
-def test_no_formula_holds_a_computers_power_of_ten(norm: str, size: float) -> None:
-    config = ModelConfig(vocab_size=1, d_model=4, n_heads=1, norm=norm, norm_eps=1e-12)  # type: ignore[arg-type]
-    x = np.array([-1, 3, 5, 7], np.float32) * np.float32(size)
-    with np.errstate(over="ignore", invalid="ignore"):
-        line = streams.formula_with_numbers(x, streams.normalise_by_hand(x, config), config)
-    assert not re.search(r"\de[-+]\d", line)
-    assert r"\cdot 10^{" in line
-    assert " - -" not in line
-    assert streams.formula_with_numbers(-x, streams.normalise_by_hand(-x, config), config).count(" - (-") == (
-        norm != "rms"
-    )

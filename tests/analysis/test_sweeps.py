@@ -7,12 +7,11 @@ import torch
 from playground import Encoder, ModelConfig
 from playground.analysis import sweeps
 from playground.analysis.sentences import sentence_vector
-from playground.analysis.sweeps import Sweep
+from playground.analysis.sweeps import measure_variants
 from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import run
-from playground.runs.variant_runs import Variant
 from playground.text import characters
 from tests.model.reference import scramble
 
@@ -30,27 +29,14 @@ def test_every_effect_is_that_of_a_run_without_the_part(causal: bool) -> None:
     untouched = run(ENCODER, BATCH, causal=causal)
     before, others = sentence_vector(untouched), np.eye(3, 16, dtype=np.float32)
     parts = [*sweeps.list_heads(CONFIG), *sweeps.list_sublayers(CONFIG), *sweeps.list_cuts(untouched, 1, 2)]
-    sweep = Sweep([[part] for part in parts], sweeps.score_change(untouched, others))
-    found = sweep.measure(ENCODER, BATCH, 0, untouched, causal=causal)
+    score = sweeps.score_change(untouched, others)
+    found = measure_variants([[part] for part in parts], score, ENCODER, BATCH, untouched, causal=causal)
     assert found.shape == (len(parts), 1 + 3)
     for part, (relative, *similarities) in zip(parts, found, strict=True):
         after = sentence_vector(run(ENCODER, BATCH, causal=causal, interventions=[part]))
         assert relative == pytest.approx(np.linalg.norm(after - before) / np.linalg.norm(before), abs=1e-5)
         assert similarities == pytest.approx([cosine(after, other) for other in others], abs=1e-5)
     assert found[: 12 + 6, 0].min() > 1e-4
-
-
-def test_chosen_rows_come_in_their_order() -> None:
-    untouched = run(ENCODER, BATCH)
-    variants: list[Variant] = [[Change("zero", 2, 1)], [], [Change("zero", 0, 3), Change("zero", 1, 0)]]
-    sweep = Sweep(variants, sweeps.score_change(untouched))
-    whole = sweep.measure(ENCODER, BATCH, 0, untouched)
-    assert whole[1] == 0
-    assert whole[0] > 1e-4
-    np.testing.assert_allclose(sweep.measure(ENCODER, BATCH, 0, untouched, rows=[2, 0]), whole[[2, 0]], rtol=1e-4)
-    wrong = Sweep([[Change("weight", 1, 2, (9, 0, 0.0))]], sweep.score)
-    with pytest.raises(InterventionError):
-        wrong.measure(ENCODER, BATCH, 0, untouched)
 
 
 def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
@@ -64,8 +50,10 @@ def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
 def test_a_hidden_token_is_one_whose_every_pair_with_others_is_masked(changes: dict[str, str], causal: bool) -> None:
     encoder = scramble(Encoder(ModelConfig(**vars(CONFIG) | changes), seed=5))
     untouched = run(encoder, BATCH, causal=causal)
-    sweep = Sweep(sweeps.list_hidden(untouched), lambda final: final[:, :5].reshape(len(final), -1))
-    found = sweep.measure(encoder, BATCH, 0, untouched, causal=causal).reshape(3, 5, 5, 16)
+    hidden = sweeps.list_hidden(untouched)
+    found = measure_variants(
+        hidden, lambda final: final[:, :5].reshape(len(final), -1), encoder, BATCH, untouched, causal=causal
+    ).reshape(3, 5, 5, 16)
     for layer in range(3):
         for token in range(5):
             readers = [query for query in range(token if causal else 0, 5) if query != token]
@@ -80,19 +68,19 @@ def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
     runs = [run(ENCODER, BATCH, sentence) for sentence in range(4)]
     start, goal = (sentence_vector(each) for each in runs[:2])
     patches = sweeps.list_patches(3, 5, 1)
-    sweep = Sweep([[patch] for patch in patches], sweeps.score_nearness(runs[0], runs[1]), {1: runs[1].arrays})
-    shares = sweep.measure(ENCODER, BATCH, 0, runs[0])[:, 0]
+    score, sources = sweeps.score_nearness(runs[0], runs[1]), {1: runs[1].arrays}
+    shares = measure_variants([[patch] for patch in patches], score, ENCODER, BATCH, runs[0], sources=sources)[:, 0]
     for patch, share in zip(patches, shares, strict=True):
         patched = sentence_vector(run(ENCODER, BATCH, 0, interventions=[patch]))
         expected = 1 - np.linalg.norm(patched - goal) / np.linalg.norm(start - goal)
         assert share == pytest.approx(expected, abs=1e-4)
     np.testing.assert_allclose(shares[:5], [0, 0, 1, 0, 0], atol=1e-4, err_msg="all lies at the word that differs")
     assert np.abs(shares.reshape(4, 5)[1:, [0, 1, 3, 4]]).max() > 1e-3
-    same = Sweep([[sweeps.list_patches(3, 5, 2)[0]]], sweeps.score_nearness(runs[0], runs[2]))
-    assert np.isnan(same.measure(ENCODER, BATCH, 0, runs[0])).all()
-    other = Sweep([[sweeps.list_patches(3, 5, 3)[0]]], sweep.score)
+    same, other = ([[sweeps.list_patches(3, 5, source)[0]]] for source in (2, 3))
+    nearer = measure_variants(same, sweeps.score_nearness(runs[0], runs[2]), ENCODER, BATCH, runs[0])
+    assert np.isnan(nearer).all()
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
-        other.measure(ENCODER, BATCH, 0, runs[0])
+        measure_variants(other, score, ENCODER, BATCH, runs[0])
 
 
 def without_columns(numbers: list[int]) -> Encoder:
@@ -109,7 +97,8 @@ def without_columns(numbers: list[int]) -> Encoder:
 def test_what_is_left_is_that_of_weights_without_these_heads(causal: bool) -> None:
     order, untouched = sweeps.order_at_random(CONFIG, 1), run(ENCODER, BATCH, causal=causal)
     removals = [sweeps.remove_heads(order, n, CONFIG) for n in sweeps.pruned_sizes(CONFIG)]
-    left = Sweep(removals, sweeps.score_similarity(untouched)).measure(ENCODER, BATCH, 0, untouched, causal=causal)
+    score = sweeps.score_similarity(untouched)
+    left = measure_variants(removals, score, ENCODER, BATCH, untouched, causal=causal)
     before = untouched.arrays["final"][:5].mean(0)
     for n in range(13):
         pruned = run(without_columns(list(order[:n])), BATCH, causal=causal)

@@ -18,7 +18,7 @@ import pytest
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.load.student import LoadError, Student, visit
 from benchmarks.server import resident_bytes
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import OUT_OF_MEMORY
 from playground.web.server.settings import read_settings
 from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS, minilm_path

@@ -1,6 +1,5 @@
 """Each kind of chart: what is drawn of one subject, beside a pinned one, and what is sent is valid for Plotly."""
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,7 @@ from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors, token_axis
 from playground.charts.draw import compare_tables, draw_chart, draw_table
-from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -149,24 +148,6 @@ def test_what_belongs_to_tokens_has_no_difference_beside_other_tokens() -> None:
     assert alone.now.figure["data"][0]["x"] == ["&lt;b&gt;₀", "it₁"], "letter by letter"
 
 
-@pytest.mark.parametrize(
-    ("scale", "ends"),
-    [
-        (colour_scales.from_zero, (0, 400)),
-        (colour_scales.within(2), (-2, 2)),
-        (colour_scales.around_zero, (-400, 400)),
-        (colour_scales.between_ends_or_powers, (-1, None)),
-    ],
-)
-def test_colours_are_shared_by_both_subjects(scale: Callable[..., Any], ends: tuple[float, float | None]) -> None:
-    few, many = np.array([[0.1, 2]]), np.array([[400.0, 2]])
-    drawing = draw_chart(replace(HEATMAP, colours=scale), scene(few, many))
-    for drawn in (drawing.now, drawing.beside[0]):
-        cells = drawn.figure["data"][0]
-        assert cells["zmin"] == pytest.approx(ends[0])
-        assert cells["zmax"] == pytest.approx(ends[1] if ends[1] is not None else np.log10(400))
-
-
 def test_pinned_curves_are_dotted_and_pinned_bars_paler() -> None:
     drawn = draw_chart(CURVES, scene(pinned=PINNED)).now
     band, line, ghost, entry = drawn.figure["data"]
@@ -241,7 +222,7 @@ def test_tables_keep_rows_that_only_one_side_has() -> None:
 
 def test_differences_of_rounding_alone_are_none() -> None:
     near = np.float32(2) + np.array([[0, ROUNDING / 2]], np.float32)
-    drawing = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends), scene(near, near[:, ::-1]))
+    drawing = draw_chart(replace(HEATMAP, colours=colour_scales.between_ends_or_powers), scene(near, near[:, ::-1]))
     cells, difference = (each.figure["data"][0] for each in (drawing.now, drawing.beside[1]))
     assert (cells["zmin"], cells["zmax"]) == pytest.approx((0, 4))
     assert not difference["z"].any()

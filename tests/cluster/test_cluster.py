@@ -9,10 +9,9 @@ from typing import Any
 
 from playground.jobs import JobHandle, JobStatus
 from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
-from playground.training.regularisers import regulariser_runs
-from playground.training.run_state import TrainingRequest, TrainingState
+from playground.training.job import TrainingRequest, TrainingState
 from playground.training.trained_network import from_trainer
-from playground.training.variants import VariantsRequest, VariantTraining
+from playground.training.variants import VariantsRequest, VariantTraining, regulariser_runs
 from tests.cluster.conftest import TwoNodes
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until
@@ -26,7 +25,7 @@ def ended(handle: JobHandle[Any]) -> str:
     return f"{handle.status}{handle.error}"
 
 
-def test_variants_go_side_by_side_and_give_the_numbers_of_one_after_the_other(two_nodes: TwoNodes) -> None:
+def test_variants_give_the_numbers_of_this_process(two_nodes: TwoNodes) -> None:
     runs = regulariser_runs(CONFIG, replace(SMALL, steps=60), ["clip"])
     handle = two_nodes.pool.join("variants", VariantsRequest(runs))
     assert ended(handle) == "finished"
@@ -54,22 +53,20 @@ def test_a_run_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNod
 
     kept: list[TrainingState] = []
 
-    def keep(state: TrainingState, status: JobStatus) -> str:
+    def keep(state: TrainingState, status: JobStatus) -> None:
         assert status == "finished"
         kept.append(state)
-        return ""
 
     handle = two_nodes.pool.join("training", TrainingRequest(CONFIG, LONG), keep)
     until(lambda: handle.state is not None and handle.state.step > 0)
     run: Any = handle.job.computation
-    (part,) = run._parts
-    two_nodes.kill(ray.get(part.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
+    two_nodes.kill(ray.get(run.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
     assert ended(handle) == "finished"
     whole = train(LONG)
     assert kept[0].history.loss == whole.history.loss
     assert kept[0].trained is not None
     assert kept[0].trained.key == from_trainer(whole).key
-    assert [each.step for each in kept[0].history.snapshots] == [each.step for each in whole.history.snapshots]
+    assert list(kept[0].history.snapshots) == list(whole.history.snapshots)
 
 
 def test_only_who_has_the_token_takes_part(two_nodes: TwoNodes) -> None:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import head_map
-from playground.charts.names import token_table
+from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.export.tables import numbers_of, rows_of, write_csv
 from tests.views.every_figure import every_figure
@@ -26,7 +26,7 @@ def read(file: bytes) -> list[list[str]]:
 def test_a_csv_file_has_every_digit() -> None:
     values = np.random.default_rng(0).normal(size=(6, 4)).astype(np.float32)
     values[1, 2], values[2, 2] = np.nan, np.inf
-    file = write_csv(rows_of(token_table(values, list("abcdef"), list("wxyz"))))
+    file = write_csv(rows_of(pd.DataFrame(values, token_names("abcdef"), token_names("wxyz"))))
     back = pd.read_csv(io.BytesIO(file), index_col=0)
     np.testing.assert_array_equal(back.to_numpy(np.float32), values)
     assert list(back.index) == ["a₀", "b₁", "c₂", "d₃", "e₄", "f₅"]

@@ -51,25 +51,13 @@ class Adding(Computation[Sum]):
 
 @dataclass(frozen=True)
 class Additions(Request[Sum]):
-    """To add n numbers, several times."""
+    """To add n numbers."""
 
     n: int = 6
-    n_parts: int = 1
     fails: BaseException | None = None
-
-    @property
-    def parts(self) -> list["Additions"]:
-        return [replace(self, n_parts=1)] * self.n_parts
 
     def build(self) -> Adding:
         return Adding(self.n, self.fails)
-
-    def join(self, states: Any) -> Sum | None:
-        begun = [state for state in states if state is not None]
-        if not begun:
-            return None
-        done, total = (sum(getattr(state, name) for state in begun) for name in ("done", "total"))
-        return Sum(self.n * self.n_parts, done, total, begun[0].status)
 
 
 class Machines(ClusterPool):
@@ -91,8 +79,8 @@ class Machines(ClusterPool):
         if worker.worker in self.alive:
             self.alive.remove(worker.worker)
 
-    def wait(self, pending: list[Any]) -> list[Any]:
-        return pending[:1]
+    def is_answered(self, pending: Any) -> bool:
+        return True
 
     def answer(self, pending: Any) -> Any:
         if self.are_lost:
@@ -115,15 +103,14 @@ def started(run: ClusterRun[Sum], n: int) -> Generator[None]:
     return steps
 
 
-@pytest.mark.parametrize("n_parts", [1, 4])
-def test_all_parts_are_computed_and_their_workers_end(n_parts: int) -> None:
+def test_it_is_computed_and_its_worker_ends() -> None:
     machines = Machines()
-    run = ClusterRun(Additions(n_parts=n_parts), machines)
-    assert (run.state, len(machines.alive)) == (None, n_parts)
+    run = ClusterRun(Additions(), machines)
+    assert (run.state, len(machines.alive)) == (None, 1)
     for _ in run.run():
         pass
     run.close("finished")
-    assert run.state == Sum(6 * n_parts, 6 * n_parts, 15 * n_parts, "finished")
+    assert run.state == Sum(6, 6, 15, "finished")
     assert machines.alive == []
 
 
@@ -136,16 +123,6 @@ def test_whoever_stops_keeps_what_was_reached(are_lost: bool) -> None:
     run.close("cancelled")
     assert run.state == Sum(50, 6, 15, "" if are_lost else "cancelled")
     assert machines.alive == []
-
-
-def test_a_part_that_begins_anew_is_shown_once_it_is_further_than_before() -> None:
-    machines = Machines()
-    run = ClusterRun(Additions(n=12), machines)
-    steps = started(run, 4)
-    machines.alive[0].__init__(Additions(n=12))  # type: ignore[misc]  # as Ray does on another machine
-    seen = [run.state.done for _ in steps if run.state is not None]
-    assert (seen[:5], seen) == ([4, 4, 4, 4, 5], sorted(seen))
-    assert run.state == Sum(12, 12, 66, "finished")
 
 
 def test_a_run_that_loses_its_workers_for_good_says_so() -> None:

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -92,9 +92,8 @@ class Visitors:
         self.given: list[tuple[int, Count, JobStatus]] = []
 
     def join(self, number: int = 0) -> JobHandle[Count]:
-        def keep(state: Count, status: JobStatus) -> str:
+        def keep(state: Count, status: JobStatus) -> None:
             self.given.append((number, state, status))
-            return f"note {number}"
 
         return self.pool.join(self.key, self.request, keep, **self.options)
 
@@ -115,7 +114,7 @@ def test_who_asks_for_the_same_joins_it_and_everybody_gets_the_one_result(pool: 
     ended(first, second)
     done = Count(3, 3, "finished")
     assert visitors.given == [(1, done, "finished"), (2, done, "finished")]
-    assert (first.note, first.status, first.others, first.state) == ("note 1", "finished", 0, done)
+    assert (first.status, first.others, first.state) == ("finished", 0, done)
     assert first.seconds > 0
     late = visitors.join(3)
     assert (late.joined, late.state, visitors.given[-1]) == ("finished", done, (3, done, "finished"))
@@ -199,18 +198,6 @@ def test_a_failure_is_one_sentence_for_everybody_and_lets_others_run(
     assert following.status == "finished"
 
 
-def test_what_fails_for_one_visitor_fails_for_that_one_alone(pool: JobPool) -> None:
-    def fail(*_: object) -> str:
-        raise KeyError("secret")
-
-    request = Steps(free=False)
-    unlucky, lucky = pool.join("key", request, fail), pool.join("key", request)
-    request.allow(3)
-    ended(unlucky, lucky)
-    assert (unlucky.status, lucky.status, lucky.note) == ("finished", "finished", "")
-    assert "Something went wrong" in unlucky.note
-
-
 @pytest.mark.parametrize(
     ("max_results", "max_bytes", "kept"), [(2, 100, [0, 3]), (9, 20, [0, 3]), (9, 9, []), (0, 99, [])]
 )
@@ -248,20 +235,6 @@ def test_what_surrounds_a_job_is_called_where_it_runs_and_may_refuse_it(pool: Jo
     failed = pool.join("broken", broken, on_over=calls.append)
     ended(failed)
     assert (failed.status, calls) == ("failed", [Count(1, 1)])
-
-
-def test_presses_of_many_at_once_end_with_everybody_served() -> None:
-    pool = JobPool(2, 2, 100)
-    visitors = Visitors(pool, Steps(10**6))
-    handles = [visitors.join(number) for number in range(12)]
-    presses: list[Callable[[], None]] = [handle.stop for handle in handles]
-    threads = [threading.Thread(target=press) for press in presses]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert all(handle.ended for handle in handles)
-    assert sum(not handle.left for handle in handles) == len(visitors.given) == 1
 
 
 def test_python_shuts_down_in_the_middle_of_a_step(repository: Path) -> None:

@@ -12,8 +12,7 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from playground.analysis.gradient_variants import BY_NAME, common_config, variant_config
-from playground.analysis.gradients import next_token_loss
+from playground.analysis.gradients import BY_NAME, common_config, next_token_loss, variant_config
 from playground.errors import InputError
 from playground.language.family import TABLE
 from playground.language.network import Spec

@@ -17,7 +17,6 @@ from playground.training.network import (
     snapshot_steps,
     take_snapshot,
 )
-from playground.training.tasks import make_data
 from playground.training.tasks.task import IGNORE
 from playground.training.trainer import Trainer
 from tests.training.tiny import CONFIG, CPU, SMALL, cached_train, train
@@ -61,19 +60,11 @@ def test_in_use_is_one_sequence_at_a_time_behind_both_masks(task: Any, changes: 
     assert (in_use.loss != pytest.approx(batched.loss, rel=1e-4)) == mask_is_missing
 
 
-def test_evaluations_are_spread_over_the_run() -> None:
-    steps = sorted(evaluation_steps(1_000))
-    assert (steps[0], steps[-1], len(steps)) == (0, 1_000, N_EVALUATIONS + 1)
-    assert evaluation_steps(3) == {0, 1, 2, 3}
-    history = cached_train(replace(SMALL, steps=4)).history
-    assert [each.step for each in history.evaluations] == [each.step for each in history.snapshots] == [0, 1, 2, 3, 4]
-
-
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_snapshots_hold_what_the_network_attends_to(task: str) -> None:
     trainer = cached_train(replace(SMALL, task=task, steps=4))
     n = int(trainer.data.validation.mask[0].sum())
-    first, last = trainer.history.snapshots[0].patterns, trainer.history.snapshots[-1].patterns
+    first, *_, last = trainer.history.snapshots.values()
     shapes = {"self": (1, 2, n, n)} if task == "reverse" else {
         "encoder self": (1, 2, n, n), "decoder self": (1, 2, n + 1, n + 1), "cross": (1, 2, n + 1, n),
     }  # fmt: skip
@@ -88,8 +79,8 @@ def test_snapshots_hold_what_the_network_attends_to(task: str) -> None:
 @pytest.mark.parametrize("affordable", [0, 1, 2, 3, 7, N_EVALUATIONS, N_EVALUATIONS + 1, 50])
 def test_large_attention_is_saved_less_often(task: str, affordable: int, monkeypatch: pytest.MonkeyPatch) -> None:
     trainer = Trainer(CONFIG, replace(SMALL, task=task))
-    whole = take_snapshot(trainer.network, trainer.data, trainer.recipe, 0, CPU)
-    numbers = sum(pattern.size for pattern in whole.patterns.values())
+    whole = take_snapshot(trainer.network, trainer.data, trainer.recipe, CPU)
+    numbers = sum(pattern.size for pattern in whole.values())
     monkeypatch.setattr("playground.training.network.MAX_SNAPSHOT_NUMBERS", affordable * numbers + numbers // 2)
     for n_steps in (7, 30, 1_000):
         steps = sorted(snapshot_steps(trainer.config, n_steps, trainer.data))
@@ -100,11 +91,3 @@ def test_large_attention_is_saved_less_often(task: str, affordable: int, monkeyp
             assert (steps[0], steps[-1]) == (0, n_steps)
             apart = {evaluated.index(b) - evaluated.index(a) for a, b in pairwise(steps)}
             assert max(apart) - min(apart) <= 1
-
-
-def test_a_run_saves_the_snapshots_that_it_can_afford(monkeypatch: pytest.MonkeyPatch) -> None:
-    n = int(make_data(SMALL).validation.mask[0].sum())
-    monkeypatch.setattr("playground.training.network.MAX_SNAPSHOT_NUMBERS", 4 * 2 * n * n)
-    history = train().history
-    assert [snapshot.step for snapshot in history.snapshots] == [0, 10, 20, 30]
-    assert len(history.evaluations) == N_EVALUATIONS + 1

@@ -9,7 +9,7 @@ import torch
 
 from playground import ModelConfig, count_parameters
 from playground.errors import ConfigError, RecipeError, TooLargeError
-from playground.training.cost import MAX_ACTIVATIONS, Speed, check_cost, count_activations, measure_speed
+from playground.training.job import MAX_ACTIVATIONS, Speed, check_cost, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
@@ -52,12 +52,6 @@ def test_an_unknown_word_is_refused_with_those_that_are_known(name: str) -> None
         assert refused(name, value, "is not a choice").works == CHOICES[name]
 
 
-@pytest.mark.parametrize("name", SWITCHES)
-def test_a_switch_is_on_or_off(name: str) -> None:
-    for value in (0, 1, "true", None):
-        refused(name, value, "is not a switch")
-
-
 def test_a_text_may_not_be_endless() -> None:
     Recipe(text="a" * 20_000)
     assert len(str(refused("text", "a" * 20_001, "has 20,001 characters"))) < 200
@@ -72,28 +66,13 @@ def check(config: ModelConfig = USUAL, recipe: Recipe | None = None, max_seconds
     return check_cost(config, recipe or Recipe(), SPEED, max_seconds=max_seconds, max_parameters=10_000_000)
 
 
-@pytest.mark.parametrize(
-    ("changes", "at_least"),
-    [
-        ({"d_model": 128}, 1.1),
-        ({"n_layers": 4}, 1.1),
-        ({"d_ff": 512}, 1.1),
-        ({"steps": 1200}, 1.5),
-        ({"n_validation": 4096}, 1.5),
-        ({"batch_size": 128}, 1.1),
-        ({"length": 24}, 1.3),
-        ({"distill": 0.5}, 2.5),
-        ({"task": "seq2seq-reverse"}, 1.9),
-    ],
-)
-def test_more_work_takes_longer(changes: dict[str, Any], at_least: float) -> None:
-    in_config = changes.keys() <= vars(USUAL).keys()
-    more = check(replace(USUAL, **changes)) if in_config else check(recipe=Recipe(**changes))
-    assert more > at_least * check()
-
-
-def test_heads_count_among_activations() -> None:
-    assert count_activations(replace(USUAL, n_heads=8), Recipe()) > count_activations(USUAL, Recipe())
+def test_more_work_takes_longer() -> None:
+    less = (("d_model", 128), ("n_layers", 4), ("d_ff", 512), ("batch_size", 128))
+    more = (("steps", 1200), ("n_validation", 4096), ("length", 24), ("distill", 0.5), ("task", "seq2seq-reverse"))
+    for field, value in (*less, *more):
+        changed: dict[str, Any] = {field: value}
+        cost = check(replace(USUAL, **changed)) if field in vars(USUAL) else check(recipe=Recipe(**changed))
+        assert cost > (1.1 if (field, value) in less else 1.3) * check(), field
 
 
 def test_a_run_that_takes_too_long_or_a_batch_that_needs_too_much_memory_is_refused() -> None:
@@ -113,13 +92,6 @@ def test_a_model_above_the_budget_is_refused(task: str) -> None:
     below = n - 1 if task == "seq2seq-reverse" else count_parameters(USUAL).total - 1
     with pytest.raises(TooLargeError, match="parameters"):
         check_cost(USUAL, recipe, SPEED, max_seconds=300, max_parameters=below)
-
-
-def test_a_teacher_counts_against_the_budget() -> None:
-    config = replace(USUAL, d_model=256, n_layers=8, d_ff=1024)  # 6.4 M parameters; twice as wide, 25 M
-    check(config, Recipe(steps=1))
-    with pytest.raises(TooLargeError, match="10,000,000"):
-        check(config, Recipe(steps=1, distill=0.5))
 
 
 def test_a_machine_s_speed_is_measured() -> None:

@@ -2,7 +2,7 @@
 
 import math
 import random
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -13,22 +13,17 @@ from torch import Tensor
 
 from playground import ModelConfig
 from playground.presets import PRESETS
-from playground.training.augment import mask_tokens
 from playground.training.network import build_network, evaluate, evaluate_unbatched, scores
 from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.regularisers import (
-    PLENTY,
-    REGULARISERS,
-    SIZES,
-    comparison_recipe,
-    reason_without_effect,
-    regulariser_runs,
-)
-from playground.training.tasks import TASKS, make_data
+from playground.training.tasks import make_data
 from playground.training.tasks.task import IGNORE, generator
 from playground.training.trainer import Trainer
-from playground.training.variants import VariantTraining
-from tests.training.tiny import CPU, flat_weights, train
+from playground.training.variants import (
+    REGULARISERS,
+    SIZES,
+    regulariser_runs,
+)
+from tests.training.tiny import CPU, train
 
 CONFIG = ModelConfig(vocab_size=0, d_model=16, n_heads=2, n_layers=2, d_ff=32, max_len=32, dropout=0.4)
 BASE = Recipe(
@@ -104,15 +99,9 @@ def test_weights_and_order_are_the_baselines(switch: str) -> None:
     ours, theirs = (cached_run(recipe).read for recipe in (switched(switch), baseline(switch)))
     assert 3 < len(ours) <= len(theirs)
     assert len(ours) == len(theirs) or switch == "patience"
+    assert cached_run(switched(switch)).losses != cached_run(baseline(switch)).losses
     if switch != "token_masking":  # theirs: see below
         assert all(torch.equal(a, b) for a, b in zip(ours, theirs, strict=False))
-
-
-@pytest.mark.parametrize("switch", [*REGULARISERS, *FURTHER])
-def test_the_switch_changes_what_is_learnt(switch: str) -> None:
-    assert cached_run(switched(switch)).losses != cached_run(baseline(switch)).losses
-    on, off = (flat_weights(cached_run(recipe).trainer) for recipe in (switched(switch), baseline(switch)))
-    assert not torch.equal(on[:100], off[:100])
 
 
 def test_with_every_switch_off_a_run_is_a_plain_loop_of_torch() -> None:
@@ -177,17 +166,7 @@ def test_early_stopping_is_the_same_run_cut_off_with_its_best_weights() -> None:
     assert list(losses).index(n) - list(losses).index(trainer.kept_step) == STRENGTHS["patience"]
     now = evaluate(trainer.network, trainer.data.validation, trainer.recipe, CPU)
     assert now.loss == pytest.approx(losses[trainer.kept_step], rel=1e-6)
-    assert "the best, are back" in trainer.message()
-
-
-@pytest.mark.parametrize("others", [False, True])
-def test_the_network_reads_masked_batches_whatever_else_is_on(others: bool) -> None:
-    everything = {name: each.usual for name, each in REGULARISERS.items() if name not in ("token_masking", "patience")}
-    observed = cached_run(replace(switched("token_masking"), **(everything if others else {})))
-    draws, train = generator(BASE.seed, "augment"), make_data(BASE).train
-    for rows, read in zip(observed.rows, observed.read, strict=True):
-        assert torch.equal(read, mask_tokens(train[rows].ids, 0.3, draws))
-        assert not torch.equal(read, train[rows].ids)
+    assert "had stopped falling" in trainer.message()
 
 
 @pytest.mark.parametrize("field", REGULARISERS)
@@ -206,54 +185,15 @@ def test_runs_come_in_the_order_of_the_ten() -> None:
     assert [run.name for run in runs] == ["none", "causal", "layer_norm", "clip"] * 2
     assert [run.title for run in runs[:3]] == ["plain run", "without causal mask", "without layer normalisation"]
     assert [run.recipe.seed for run in runs] == [0] * 4 + [1] * 4
-    with pytest.raises(KeyError):
-        regulariser_runs(CONFIG, BASE, ["clipping"])
 
 
-def test_every_field_of_a_recipe_is_a_regulariser_or_something_else() -> None:
-    others = {"task", "text", "length", "n_symbols", "n_train", "n_validation", "seed", "steps", "batch_size"}
-    others |= {"optimizer", "schedule", "lr", "warmup", "temperature", *FURTHER}
-    assert {entry.name for entry in fields(Recipe)} - others == set(REGULARISERS)
-    assert len(REGULARISERS) == 10
-    assert all(bool(regulariser.scale) != regulariser.on_by_default for regulariser in REGULARISERS.values())
-
-
-def test_what_cannot_matter_is_named_and_does_not() -> None:
-    for field, recipe, norm in (("causal", BASE, "layer"), ("layer_norm", BASE, "none")):
-        assert reason_without_effect(REGULARISERS[field], recipe, norm)
-        config = replace(CONFIG, norm=norm)  # type: ignore[arg-type]
-        changes: list[dict[str, Any]] = [{field: each} for each in (True, False)]
-        on, off = (train(replace(recipe, steps=3, **each), config).history.loss for each in changes)
-        assert on == off
-    assert not reason_without_effect(REGULARISERS["causal"], COINS, "none")
-    assert not reason_without_effect(REGULARISERS["clip"], BASE, "none")
+@pytest.mark.parametrize(("field", "recipe", "norm"), [("causal", BASE, "layer"), ("layer_norm", BASE, "none")])
+def test_what_has_no_effect_is_known_and_has_none(field: str, recipe: Recipe, norm: Any) -> None:
+    assert not REGULARISERS[field].has_effect(recipe, norm)
+    changes: list[dict[str, Any]] = [{field: each} for each in (True, False)]
+    on, off = (train(replace(recipe, steps=3, **each), replace(CONFIG, norm=norm)).history.loss for each in changes)
+    assert on == off
+    assert REGULARISERS["causal"].has_effect(COINS, "none")
 
 
 OF_THE_PAGE = replace(PRESETS["minilm-l6"].config, **SIZES)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_the_amounts_differ_in_the_number_of_sequences_alone(task: str) -> None:
-    small, plenty = (comparison_recipe(task, amount, 7, {"clip": 0.5}) for amount in ("small", "plenty"))
-    assert replace(small, n_train=PLENTY) == plenty
-    assert small.n_train == TASKS[task].ablation_small < plenty.n_train
-    assert (small.seed, small.clip, small.n_validation, small.optimizer) == (7, 0.5, 512, "adamw")
-    for recipe in (small, plenty):
-        data = make_data(recipe)
-        assert (len(data.train), len(data.validation)) == (recipe.n_train, 512)
-        assert architecture(OF_THE_PAGE, recipe, data).d_model == 32  # and the sequences are not too long for it
-
-
-@pytest.mark.long
-def test_a_hundred_sequences_are_memorised() -> None:
-    """The page's default setting, cut short for speed: what happens if nothing is done about it."""
-    recipe = replace(comparison_recipe("reverse", "small", 0, {}), steps=250)
-    training = VariantTraining(regulariser_runs(OF_THE_PAGE, recipe, []))
-    for _ in training.run():
-        pass
-    (result,) = training.state.results
-    assert result.evaluation is not None
-    assert result.evaluation.train.accuracy > 0.99
-    assert result.evaluation.gap > 0.4
-    lowest = min(each.validation.loss for each in result.history.evaluations)
-    assert result.evaluation.validation.loss > 1.5 * lowest  # surer and surer of wrong answers

@@ -1,12 +1,11 @@
 """What a run leaves behind: the same numbers after a file as before it; no file can do harm."""
 
 import json
-import math
 import time
 import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, replace
 from itertools import product
 from typing import Any
 
@@ -17,18 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from playground.config import ModelConfig
-from playground.errors import ConfigError, RecipeError, TooLargeError, WeightsError
+from playground.errors import RecipeError, TooLargeError, WeightsError
 from playground.model import EncoderDecoder
 from playground.training import trained_network
 from playground.training.network import Tagger, build_network, evaluate
-from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import Results
 from playground.training.trainer import Trainer
-from playground.weights import encoder_half, read_metadata
-from playground.weights.recognise import recognise
-from tests.test_oracles import FILES, read
+from playground.weights import read_metadata
 from tests.training.tiny import CPU
 from tests.training.trained import CONFIG, RECIPE, load, trained, trainer, weights
 
@@ -83,18 +78,6 @@ def test_the_results_are_those_of_the_weights(outcome: Any, n_steps: int) -> Non
     assert kept.results == Results(outcome, n_steps, n_steps, run.data.baseline, measure.loss, measure.accuracy)
 
 
-def test_a_run_that_goes_on_leaves_what_was_kept_alone() -> None:
-    run = Trainer(CONFIG, RECIPE)
-    steps = run.run()
-    next(steps)
-    kept = trained_network.from_trainer(run)
-    before = {name: tensor.clone() for name, tensor in weights(kept.network).items()}
-    next(steps)
-    assert same(before, weights(kept.network))
-    assert not same(before, weights(run.network))
-    assert all(parameter.requires_grad for parameter in run.network.parameters())
-
-
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
 def test_the_initial_network_is_the_one_that_training_began_with(task: Any) -> None:
     kept = trained(task)
@@ -102,13 +85,6 @@ def test_the_initial_network_is_the_one_that_training_began_with(task: Any) -> N
     assert same(weights(kept.initial()), weights(fresh))
     assert not same(weights(kept.initial()), weights(kept.network))
     assert not any(parameter.requires_grad for parameter in kept.initial().parameters())
-
-
-def test_dropout_while_training_leaves_the_architectures_own_behind() -> None:
-    kept = trained(config=replace(CONFIG, dropout=0.3), dropout_attention=0.5)
-    drops = [module for module in kept.network.modules() if hasattr(module, "drops")]
-    assert drops
-    assert {module.p for module in drops} == {0.3}
 
 
 def test_the_key_tells_networks_apart() -> None:
@@ -119,28 +95,6 @@ def test_the_key_tells_networks_apart() -> None:
     assert kept.key.startswith("trained-")
     assert kept.n_bytes == 2 * 4 * sum(parameter.numel() for parameter in kept.network.parameters())
     assert kept.initial_key == kept.key.replace("trained", "initial")
-
-
-def test_a_visitors_own_text_travels_with_the_file() -> None:
-    text = "so it goes, and so it went: çà et là. " * 20
-    after = load(trained_network.save(trained("characters", text=text, length=10)))
-    assert after.recipe.text == text
-    assert after.tokenizer.encode_batch(["çà x"]).unknown == [[False, False, False, True]]
-
-
-@pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])
-def test_its_encoder_is_found_in_its_tensors(task: Any) -> None:
-    half = encoder_half(weights(trained(task).network))
-    assert same(half, weights(trained(task).encoder))
-    found = recognise({name: tuple(tensor.shape) for name, tensor in half.items()})
-    own = {name: value for name, value in found.settings.items() if name in asdict(CONFIG)}
-    assert own == {name: getattr(trained(task).config, name) for name in own}
-
-
-@pytest.mark.parametrize("tutorial", FILES)
-def test_other_models_are_taken_as_they_are(tutorial: str) -> None:
-    theirs = read(FILES[tutorial]).weights
-    assert encoder_half(theirs) == theirs
 
 
 def forged(part: str = "recipe", tensors: dict[str, Tensor] | None = None, **changes: Any) -> bytes:
@@ -156,8 +110,7 @@ def forged(part: str = "recipe", tensors: dict[str, Tensor] | None = None, **cha
 
 def described(**changes: str) -> bytes:
     """A file whose metadata was changed by hand."""
-    metadata = trained_network.write_description(trained().recipe, trained().config, trained().results) | changes
-    return safetensors.torch.save(weights(trained().network), metadata)
+    return safetensors.torch.save(weights(trained().network), read_metadata(trained_network.save(trained())) | changes)
 
 
 def changed(**tensors: Tensor | None) -> bytes:
@@ -174,30 +127,30 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("The file is damaged", lambda: trained_network.save(trained())[:-7]),
     ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
     ("“b2”", lambda: described(format="<b>2")),
-    ("has no recipe", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": trained_network.FORMAT})),
-    ("config is not valid JSON", lambda: described(config="{")),
-    ("recipe is not valid JSON", lambda: described(recipe="[" * 200_000)),
-    ("recipe is not valid JSON", lambda: described(recipe=f'{{"lr": {"9" * 10_000}}}')),
-    ("recipe is not a list of settings", lambda: described(recipe="[1]")),
-    ("“colour”, which is not known", lambda: forged(colour="x")),
-    ("does not say seed", lambda: forged(seed=...)),
-    ("lr=“nan”, which is no setting", lambda: forged(lr=float("nan"))),
-    ("steps=“a 1”, which is no setting", lambda: forged(steps={"a": 1})),
-    ("which is no setting", lambda: forged(steps=10**300)),
-    ("recipe holds half a character", lambda: forged(text="\ud800")),
-    ("recipe holds half a character", lambda: described(recipe='{"\\ud800": 1}')),
-    ("task=“xhttp//y b”, which is no setting", lambda: forged(task="[x](http://y) <b>")),
+    ("recipe is damaged", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": trained_network.FORMAT})),
+    ("config is damaged", lambda: described(config="{")),
+    ("recipe is damaged", lambda: described(recipe="[" * 200_000)),
+    ("recipe is damaged", lambda: described(recipe=f'{{"lr": {"9" * 10_000}}}')),
+    ("recipe is damaged", lambda: described(recipe="[1]")),
+    ("recipe is damaged", lambda: forged(colour="x")),
+    ("results is damaged", lambda: forged("results", steps=...)),
+    ("recipe is damaged", lambda: forged(lr=float("nan"))),
+    ("recipe is damaged", lambda: forged(steps={"a": 1})),
+    ("recipe is damaged", lambda: forged(steps=10**300)),
+    ("recipe is damaged", lambda: forged(text="\ud800")),
+    ("recipe is damaged", lambda: described(recipe='{"\\ud800": 1}')),
+    ("recipe is damaged", lambda: forged(task="[x](http://y) <b>")),
     ("task='juggle' is not a choice", lambda: forged(task="juggle")),
     ("text='ab' has 2 characters", lambda: forged(task="characters", text="ab")),
     ("n_heads=3 does not divide d_model=16", lambda: forged("config", n_heads=3)),
     ("2,147,483,647 layers and 20 positions", lambda: forged("config", n_layers=HUGE)),
     ("2 layers and 2,147,483,647 positions", lambda: forged("config", max_len=HUGE)),
     ("This model has", lambda: forged("config", d_model=2**30)),
-    ("makes a vocabulary of 13 tokens", lambda: forged("config", vocab_size=14)),
-    ("makes a vocabulary of 15 tokens", lambda: forged(task="seq2seq-copy")),
-    ("13 tokens and no norms", lambda: forged(layer_norm=False)),
+    ("another vocabulary or other norms", lambda: forged("config", vocab_size=14)),
+    ("another vocabulary or other norms", lambda: forged(task="seq2seq-copy")),
+    ("another vocabulary or other norms", lambda: forged(layer_norm=False)),
     ("parameters, and holds", lambda: forged("config", n_layers=3)),
-    ("list of results makes no sense", lambda: forged("results", validation_loss=-1.0)),
+    ("results makes no sense", lambda: forged("results", validation_loss=-1.0)),
     ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
     ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),
     ("more is not a part of this network", lambda: changed(more=torch.zeros(0))),
@@ -243,43 +196,10 @@ def test_whatever_is_wrong_with_a_file_nothing_but_a_value_error_comes_of_it(dat
         assert weights(load(broken).network).keys() == weights(trained().network).keys()
 
 
-@pytest.mark.parametrize(
-    ("field", "values"),
-    [
-        ("steps", (1.0, -1)),
-        ("kept_step", (True,)),
-        ("baseline", ("1", 10**400)),
-        ("outcome", ("", "perfect")),
-        ("validation_loss", (math.nan, math.inf, -1.0)),
-        ("validation_accuracy", (1.5,)),
-    ],
-)
-def test_results_that_make_no_sense_are_refused(field: str, values: tuple[Any, ...]) -> None:
-    for value in values:
-        with pytest.raises(ConfigError):
-            replace(trained().results, **{field: value})
-
-
-@pytest.mark.parametrize(
-    ("part", "field"),
-    [
-        (part, each.name)
-        for part, kind in (("recipe", Recipe), ("config", ModelConfig))
-        for each in fields(kind)
-        if each.name not in trained_network.AT_FIRST[part]
-    ],
-)
-def test_a_file_from_before_a_setting_was_there_has_its_default(part: str, field: str) -> None:
-    without: dict[str, Any] = {field: ...}
-    old = forged(part, **without)
-    assert field not in json.loads(read_metadata(old)[part])
-    assert getattr(load(old), part) == getattr(trained(), part)
-
-
 def test_a_file_may_name_what_recipes_once_had_if_it_was_off() -> None:
     off: dict[str, Any] = {"noise": 0.0, "token_swapping": 0.0}
     assert load(forged("recipe", **off)).recipe == trained().recipe
-    with pytest.raises(WeightsError, match="noise"):
+    with pytest.raises(WeightsError, match="damaged"):
         load(forged("recipe", noise=0.3))
 
 

@@ -13,7 +13,16 @@ from playground.errors import RecipeError
 from playground.model.dropout import Dropout
 from playground.training.network import Tagger, evaluate
 from playground.training.recipe import OptimizerName, Recipe
-from playground.training.trainer import BestWeights, Trainer, build_optimizer, clip_gradient, learning_rate
+from playground.training.tasks import make_data
+from playground.training.tasks.task import MASK_ID
+from playground.training.trainer import (
+    BestWeights,
+    Trainer,
+    build_optimizer,
+    clip_gradient,
+    learning_rate,
+    mask_tokens,
+)
 from tests.training.tiny import CONFIG, CPU, SMALL, flat_weights, train
 
 
@@ -85,7 +94,7 @@ def test_a_loss_that_runs_away_stops_the_run_and_keeps_good_weights(lr: float, w
     assert trainer.outcome == "diverged"
     assert trainer.kept_step < trainer.step < 200
     assert flat_weights(trainer).isfinite().all()
-    assert f"learning rate of {lr:g}; the weights of step {trainer.kept_step} are kept" in trainer.message()
+    assert f"the weights of step {trainer.kept_step} are kept" in trainer.message()
     untrained = Trainer(CONFIG, recipe)
     first, kept = (
         evaluate(each.network.eval(), trainer.data.validation, recipe, CPU).loss for each in (untrained, trainer)
@@ -109,14 +118,6 @@ def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
     assert [pair[2] for pair in seen[:3]] == [1 / 8, 2 / 8, 3 / 8]
     assert trainer.progress == 1
     assert trainer.message() == "All 4 steps are done."
-
-
-def test_a_network_that_has_learnt_wants_no_more_gradients() -> None:
-    trainer = Trainer(CONFIG, replace(SMALL, steps=2))
-    for _ in trainer.run():
-        assert trainer.outcome or all(parameter.requires_grad for parameter in trainer.network.parameters())
-    assert not trainer.network.training
-    assert not any(parameter.requires_grad for parameter in trainer.network.parameters())
 
 
 @pytest.mark.parametrize("n_train", [1, 2, 3])
@@ -161,25 +162,6 @@ def test_the_best_or_the_last_good_weights_come_back(
     assert network.weight.item() == kept
 
 
-def test_patience_is_lost_on_an_equal_loss() -> None:
-    best = BestWeights(torch.nn.Linear(1, 1), patience=2, guess_loss=3.0)
-    out_of_patience = []
-    for step, loss in enumerate((2.0, 1.0, 1.0, 1.0)):
-        best.update(torch.nn.Linear(1, 1), step, loss)
-        out_of_patience.append(best.out_of_patience)
-    assert out_of_patience == [False, False, False, True]
-
-
-@pytest.mark.parametrize("patience", [0, 5])
-def test_there_is_one_copy(patience: int) -> None:
-    network = torch.nn.Linear(1, 1)
-    best = BestWeights(network, patience, guess_loss=1.0)
-    for step, loss in enumerate((0.5, 0.9, 0.7)):
-        best.update(network, step, loss)
-    copies = [value[1] for value in vars(best).values() if isinstance(value, tuple)]
-    assert len({id(tensor) for copy in copies for tensor in copy.values()}) == len(network.state_dict())
-
-
 NARROW = ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=16, max_len=12, dropout=0.0)
 
 
@@ -212,20 +194,6 @@ def test_the_paper_s_schedule_peaks_at_the_rate_and_a_constant_one_stays() -> No
     assert learning_rate(50, Recipe(schedule="paper", warmup=50, lr=0.02)) == 0.02
 
 
-@pytest.mark.parametrize("name", ["adam", "adamw", "sgd"])
-def test_updates_are_torchs(name: OptimizerName) -> None:
-    ours, theirs = with_gradients(), with_gradients()
-    build_optimizer(ours, Recipe(optimizer=name, lr=0.01)).step()
-    options: dict[str, Any] = {"lr": 0.01, "weight_decay": 0.0}
-    if name == "sgd":
-        torch.optim.SGD(theirs.parameters(), momentum=0.9, **options).step()
-    else:
-        kind = torch.optim.Adam if name == "adam" else torch.optim.AdamW
-        kind(theirs.parameters(), betas=(0.9, 0.98), eps=1e-9, **options).step()
-    for mine, reference in zip(ours.parameters(), theirs.parameters(), strict=True):
-        torch.testing.assert_close(mine, reference)
-
-
 @pytest.mark.parametrize(
     ("name", "decay", "left"), [("adamw", 0.5, 0.95), ("sgd", 0.5, 0.95), ("adam", 0.01, 0.9), ("adam", 0.5, 0.9)]
 )
@@ -239,3 +207,21 @@ def test_weight_decay_shrinks_matrices_and_tables_alone(name: OptimizerName, dec
     build_optimizer(network, Recipe(optimizer=name, lr=0.1, weight_decay=decay)).step()
     for key, parameter in network.named_parameters():
         torch.testing.assert_close(parameter, torch.full_like(parameter, left if parameter.ndim == 2 else 1.0), msg=key)
+
+
+DATA = make_data(Recipe(length=12, n_train=2_000, n_validation=1)).train
+
+
+@pytest.mark.parametrize("p", [0.0, 0.05, 0.95])
+def test_each_token_is_masked_with_its_probability_and_no_special_one(p: float) -> None:
+    ids = DATA.ids.clone()
+    ids[:, 3], ids[:, 5] = 1, 2
+    before, ordinary = ids.clone(), ids > 2
+    found = mask_tokens(ids, p, torch.Generator().manual_seed(0))
+    hidden = (found == MASK_ID) & ordinary
+    assert torch.equal(ids, before), "the batch itself must stay as it is"
+    assert torch.equal(found[~hidden], ids[~hidden])
+    n = int(ordinary.sum())
+    assert abs(hidden.sum().item() - n * p) <= 4 * (n * p * (1 - p)) ** 0.5
+    together = (hidden[:, :-1] & hidden[:, 1:])[ordinary[:, 1:] & ordinary[:, :-1]].float().mean().item()
+    assert together == pytest.approx(p * p, abs=0.02), "neighbours must be hidden independently"

@@ -77,9 +77,6 @@ def test_the_order_of_norms_and_dropout_change_numbers() -> None:
     with_dropout, without = map(float, show.dropout_left_on())
     assert with_dropout > 0.1
     assert without == 0
-    whole, least, most = map(float, show.no_dropout_on_weights())
-    assert whole == pytest.approx(1)
-    assert least < 0.9 < 1.05 < most < 1 / 0.9 + 0.01
 
 
 def test_unrelated_keys_do_not_know_a_tokens_own_place() -> None:

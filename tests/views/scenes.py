@@ -8,7 +8,7 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.walkthrough import Walk
-from playground.charts.chart import Columns, Group, Item, Later, Panel, Paragraph
+from playground.charts.chart import Columns, Group, Item, Panel, Paragraph
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run, run, trace_layer
 from playground.text import characters
@@ -27,7 +27,7 @@ def parts_of(items: Iterable[Item]) -> list[Item]:
         match item:
             case Columns(columns=columns):
                 parts += [part for column in columns for part in parts_of(column)]
-            case Group(items=inner) | Panel(items=inner) | Later(items=inner):
+            case Group(items=inner) | Panel(items=inner):
                 parts += parts_of(inner)
             case _:
                 parts.append(item)

@@ -10,7 +10,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis.comparison import compare_points, moved_weight
 from playground.charts.chart import Chart
 from playground.charts.draw import Drawing, draw_chart
-from playground.charts.markdown import quote_place
+from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.model.changes import Change

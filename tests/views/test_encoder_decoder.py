@@ -12,7 +12,7 @@ from playground import EncoderDecoder, ModelConfig, count_parameters, open_link
 from playground.charts.chart import Chart, HeadGrid
 from playground.charts.draw import draw_chart
 from playground.charts.head_map import LEAST_CELL
-from playground.charts.markdown import quote_place
+from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError
 from playground.link.lab import Source
@@ -22,7 +22,7 @@ from playground.link.state import RANDOM, TextKey
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Tokenizer, characters
 from playground.text.tokenizer import words
-from playground.training.shipped_network import load_translator
+from playground.training.trained_network import load_translator
 from playground.views.encoder_decoder import (
     MASKS,
     N_ROWS,
@@ -95,7 +95,7 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
         assert drawn.cells is not None
         assert drawn.cells.rows is not None
         assert drawn.cells.rows[0] == "encdec_position"
-        assert drawn.chosen == {"encdec_position": last}
+        assert drawn.chart.chosen == {"encdec_position": last}
 
 
 def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:

@@ -8,8 +8,7 @@ import pandas as pd
 import pytest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.analysis.gradient_variants import BY_NAME, VARIANTS, common_config, variant_config
-from playground.analysis.gradients import Flow, backward
+from playground.analysis.gradients import BY_NAME, VARIANTS, Flow, backward, common_config, variant_config
 from playground.charts.chart import Curves, Item, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
@@ -33,7 +32,7 @@ from playground.views.gradient_flow import (
     pair_trainings,
     show_gradient_flow,
 )
-from playground.views.variant_curves import WatchedVariants
+from playground.views.training_curves import WatchedVariants
 from tests.views.scenes import SMALL, parts_of
 
 PARTS = ("whole layer", "attention", "feed-forward", "stream")
@@ -71,7 +70,7 @@ def test_every_part_has_its_gradients(part: str) -> None:
     drawn = lines(scene, items, "gradient_by_layer")
     assert list(drawn) == list(PAIR.values())
     for name, norms in drawn.items():
-        np.testing.assert_allclose(norms, flow_of(name, 3).gradients[part], rtol=1e-5)
+        np.testing.assert_allclose(norms, flow_of(name, 3)[part], rtol=1e-5)
     draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
@@ -86,7 +85,7 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
     scene, items = show(gradient_six=True)
     table = chart(items, "gradient_chain").frame(scene.now)
     for name in PAIR.values():
-        stream = flow_of(name, 3).gradients["stream"]
+        stream = flow_of(name, 3)["stream"]
         factor, mean, ratio = table.loc[f"**{name}**"]
         assert factor == f"${BY_NAME[name].factor}$"
         assert float(ratio) == pytest.approx(stream[0] / stream[-1], rel=1e-2)
@@ -99,7 +98,7 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     cases: dict[str, str] = {}
     for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
         scene, _ = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
-        cases |= {each.name: find_way(scene.now.flow(each).gradients["whole layer"])[0] for each in scene.now.pair}
+        cases |= {each.name: find_way(scene.now.flow(each)["whole layer"])[0] for each in scene.now.pair}
     assert {name for name, case in cases.items() if case != "arrives"} == {"no norm, no residual"}
 
 

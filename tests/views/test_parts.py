@@ -1,34 +1,33 @@
-"""The view Parts as a function on values: what it says of a table that is written here by hand."""
+"""The view Parts as a function on values: single changes against a table by hand, the ladder against the family's."""
 
+import json
+import re
 from dataclasses import replace
+from itertools import pairwise
+from statistics import fmean
 from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from playground.charts.chart import Heatmap
+from playground.charts.chart import Heatmap, Panel, Table, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import SEEDS, Row, change, compared_specs
+from playground.language.family import RUNGS, SEEDS, START, TABLE, Row, change, compared_specs, ladder_specs
 from playground.link import params
+from playground.link.english import default_settings, spec_of
 from playground.link.kinds import Whole
 from playground.link.opening import open_link
-from playground.views.parts import (
-    GUESSING,
-    CapabilityShares,
-    describe_lost,
-    find_worst,
-    list_settings,
-    name_spec,
-    parts_scene,
-    show_parts,
-    tabulate_settings,
-)
-from tests.views.scenes import parts_of
+from playground.pages import LADDER
+from playground.views import parts
+from playground.views.parts import CapabilityShares, name_spec, parts_scene, show_parts
+from tests.views.scenes import parts_of, words
 
+SPECS = ladder_specs()
+NAMES = tuple(SPECS)
 OPTIONS: dict[str, Any] = {key: param.default for key, param in params.OWN.items() if key.startswith("parts_")}
 LOSSES = {
     "no positions": {"who_did_what": 0.5, "recall": 0.55},
@@ -43,7 +42,7 @@ def shares(name: str) -> dict[str, float]:
     return base | ({"biggest": 0.95} if name == "4 layers" else {}) | LOSSES.get(name, {})
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture
 def measured(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three seeds of the base and of every single change; the second is 0.01 below, and no file is there."""
     rows = {
@@ -64,19 +63,19 @@ def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> 
     assert len(set(names)) == len(specs)
     assert names[:2] == ["base", "1 layer"]
     assert {"2 heads", "width 8", "ALiBi positions", "post-norm", "no residuals", "causal mask"} <= set(names)
-    assert all(change(**list_settings(spec)) == spec for spec in specs)
+    assert all(change(**parts.list_settings(spec)) == spec for spec in specs)
     assert name_spec(change(n_layers=3, positions="none")) == "3 layers, no positions"
 
 
 def test_the_link_has_a_number_for_every_row_and_column_and_begins_where_order_needs_positions() -> None:
-    row, column = params.OWN["parts_row"], params.OWN["parts_column"]
-    assert isinstance(row, Whole)
-    assert isinstance(column, Whole)
-    assert (row.high, column.high) == (len(compared_specs()) - 1, len(CAPABILITIES) - 1)
-    assert name_spec(compared_specs()[row.default]) == "no positions"
-    assert list(CAPABILITIES)[column.default] == "who_did_what"
+    places = {key: params.OWN[f"parts_{key}"] for key in ("row", "column", "rung")}
+    highs = {key: place.high for key, place in places.items() if isinstance(place, Whole)}
+    assert highs == {"row": len(compared_specs()) - 1, "column": len(CAPABILITIES) - 1, "rung": len(RUNGS)}
+    assert name_spec(compared_specs()[OPTIONS["parts_row"]]) == "no positions"
+    assert list(CAPABILITIES)[OPTIONS["parts_column"]] == "who_did_what"
 
 
+@pytest.mark.usefixtures("measured")
 def test_a_cell_is_the_mean_over_seeds_and_grey_where_it_is_no_better_than_guessing() -> None:
     chart = next(each for each in parts_of(show_parts(scene(), OPTIONS)) if isinstance(each, Heatmap))
     drawn = draw_chart(chart, scene()).now
@@ -84,7 +83,7 @@ def test_a_cell_is_the_mean_over_seeds_and_grey_where_it_is_no_better_than_guess
     assert cells.z.shape == (len(compared_specs()), len(CAPABILITIES))
     assert cells.z[0, 0] == pytest.approx(1 - 0.01 / 3)
     grey = np.isnan(cells.z)
-    np.testing.assert_array_equal(grey, scene().now.mean <= GUESSING)
+    np.testing.assert_array_equal(grey, scene().now.mean <= parts.GUESSING)
     row = scene().now.names.index("no positions")
     assert [list(CAPABILITIES)[column] for column in np.flatnonzero(grey[row])] == ["who_did_what", "recall", "biggest"]
     assert drawn.table is not None
@@ -92,20 +91,92 @@ def test_a_cell_is_the_mean_over_seeds_and_grey_where_it_is_no_better_than_guess
     assert chart.chosen == {"parts_row": row, "parts_column": 2}
 
 
+@pytest.mark.usefixtures("measured")
 def test_the_answer_is_the_change_that_costs_most() -> None:
     base, without = 0.95 - 0.01 / 3, 0.95 - (0.5 + 0.45) / 10 - 0.01 / 3
-    assert find_worst(scene().now) == {
+    assert parts.find_worst(scene().now) == {
         "changes": 22, "name": "no positions", "before": pytest.approx(base), "after": pytest.approx(without),
         "fallen": 2,
     }  # fmt: skip
-    assert "*who did what* 0.50 and *recall* 0.55" in describe_lost(change(positions="none"))
-    assert "*" not in describe_lost(change(residual=False))
+    assert "*who did what* 0.50 and *recall* 0.55" in parts.describe_lost(change(positions="none"))
+    assert "*" not in parts.describe_lost(change(residual=False))
 
 
+@pytest.mark.usefixtures("measured")
 def test_every_setting_has_its_worst_and_its_best_value() -> None:
-    table = tabulate_settings(scene().now)
+    table = parts.tabulate_settings(scene().now)
     positions, mask = table.loc["Positions"], table.loc["Causal mask"]
     assert table.loc["Layers", "best"] == "4 layers: 99.2% (98.5%–99.5%)"
     assert str(positions["worst"]).startswith("no positions: 85.2%")
     assert len(set(mask)) == 1
     assert len(table) == len(family.STOPS)
+
+
+# --- the ladder
+
+
+def ladder() -> Scene[CapabilityShares]:
+    return parts_scene(open_link(f"https://host/parts?parts_view={LADDER.replace(' ', '+')}"))
+
+
+def shown(**options: Any) -> list[Any]:
+    return parts_of(show_parts(ladder(), OPTIONS | {"parts_view": LADDER} | options))
+
+
+def averages() -> dict[str, list[float]]:
+    """By rung: the mean over the capabilities, a number for each seed, read from the file itself."""
+    rows = json.loads(TABLE.read_text(encoding="utf-8"))
+    return {
+        name: [fmean(rows[replace(spec, seed=seed).key]["shares"].values()) for seed in SEEDS]
+        for name, spec in SPECS.items()
+    }
+
+
+def test_the_answer_is_the_rung_that_changes_most() -> None:
+    means = {name: fmean(each) for name, each in averages().items()}
+    before, most = max(pairwise(NAMES), key=lambda pair: abs(means[pair[1]] - means[pair[0]]))
+    found = parts.find_climb(ladder().now)
+    assert (found["changes"], str(found["rung"]).lower()) == (len(RUNGS), most.lower())
+    for key, name in (("first", START), ("top", NAMES[-1]), ("before", before), ("after", most)):
+        seeds, written = averages()[name], [float(each) / 100 for each in re.findall(r"[\d.]+", str(found[key]))]
+        assert written == pytest.approx([fmean(seeds), min(seeds), max(seeds)], abs=6e-4)
+
+
+def test_the_table_has_a_row_for_each_rung() -> None:
+    chart = next(each for each in shown() if isinstance(each, Heatmap))
+    assert chart.rows.names is not None
+    assert tuple(chart.rows.names(ladder().now)) == NAMES
+    np.testing.assert_allclose(ladder().now.mean.mean(1), [fmean(each) for each in averages().values()])
+    assert chart.chosen == {"parts_rung": OPTIONS["parts_rung"], "parts_column": 2}
+
+
+@pytest.mark.parametrize("row", [0, 1, len(NAMES) - 1])
+def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder(row: int) -> None:
+    items = shown(parts_rung=row)
+    said = words(items)
+    assert [rung.name for rung in RUNGS if rung.claim in said] == list(NAMES[1:][row - 1 : row] if row else ())
+    assert all(f"**{rung.name}** ({rung.year})" in said for rung in RUNGS)
+    (button,) = (each for each in items if isinstance(each, Widget))
+    settings = button.data["settings"]
+    opened = {**default_settings(settings), "causal": False, "seed": 0, **settings}
+    assert spec_of(opened) == SPECS[NAMES[row]]
+
+
+def test_costs_stand_in_a_panel_with_their_changes_however_small() -> None:
+    assert [
+        each.items for each in show_parts(ladder(), OPTIONS | {"parts_view": LADDER}) if isinstance(each, Panel)
+    ] == [()]
+    table = next(each for each in shown(parts_costs=True) if isinstance(each, Table))
+    frame: Any = table.frame(ladder().now)
+    assert tuple(frame.index) == NAMES
+    assert frame.loc["GELU", "parameters"].endswith("(±0)")
+    assert frame.equals(parts.tabulate_costs(SPECS[START].config, 48))
+    assert parts.write_change(1_000, 1_125) == "+12\u00a0%"
+    assert parts.write_change(10_000_000, 10_000_768) == "+0.0077\u00a0%"
+
+
+def test_an_old_link_opens_this_view_and_says_what_is_gone() -> None:
+    view = open_link("https://host/ladder?ladder_task=Sort&weights=random&tokenizer=char&d_model=64&n_heads=4")
+    assert (view.page, view.values["parts_view"]) == ("parts", LADDER)
+    assert view.notices[0] == "The playground knows no “ladder_task”; nothing depends on it here."
+    assert open_link("/ladder?parts_view=one+part+away&weights=random").values["parts_view"] == "one part away"

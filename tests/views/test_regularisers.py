@@ -11,24 +11,29 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.charts import palette
-from playground.charts.chart import Item, Picture, Table, Widget
+from playground.charts.chart import Item, Picture, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.training.network import Measured
-from playground.training.regularisers import REGULARISERS, SIZES, comparison_recipe, regulariser_runs
 from playground.training.tasks import make_data
-from playground.training.variants import VariantsState, VariantTraining, measure_effects
+from playground.training.variants import (
+    SIZES,
+    VariantsState,
+    VariantTraining,
+    comparison_recipe,
+    measure_effects,
+    regulariser_runs,
+)
 from playground.views.regularisers import (
     LINES,
-    choose_top,
     draw_runs,
-    explain_ten,
     find_change,
     show_curves,
     show_details,
+    tabulate_effects,
 )
-from playground.views.variant_curves import WatchedVariants, tabulate_runs
+from playground.views.training_curves import WatchedVariants, tabulate_runs
 from playground.web.components.charts import curve_data
 from tests.views.scenes import parts_of
 
@@ -112,8 +117,6 @@ def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ende
     assert [each["colour"] for each in legend(over)] == [
         palette.NO_REGULARISER, palette.REGULARISERS[2], palette.REGULARISERS[8]
     ]  # fmt: skip
-    table = next(each for each in show(over) if isinstance(each, Table))
-    assert set(table.frame(over)) == {*table.formats, "outcome"}
 
 
 def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
@@ -129,19 +132,17 @@ def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     assert find_change(VariantsState(watched.state.runs)) == ("begun", {})
 
 
-def test_every_regulariser_has_a_line_of_its_own_and_a_row() -> None:
-    assert set(LINES) == {"none", *REGULARISERS}
-    assert len({tuple(line.values()) for line in LINES.values()}) == len(LINES)
-    assert len(explain_ten().splitlines()) == 2 + 10
-
-
-def test_the_axis_ends_above_all_losses_and_seldom_moves() -> None:
-    guess = math.log(10)
-
-    def top(*values: float) -> float:
-        return choose_top(np.array(values), 10)
-
-    assert top() == top(guess) == pytest.approx(1.5 * guess)
-    assert len({top(2.0, highest) for highest in np.linspace(2.0, 6.8, 50)}) <= 5
-    assert all(top(highest) >= highest for highest in (2.0, 5.0, 40.0))
-    assert math.isfinite(top(2.0, math.inf, math.nan))
+def test_the_table_has_what_each_variant_measures_beside_the_plain_run() -> None:
+    state = watch("clip", n_seeds=2).state
+    table, effects = tabulate_effects(state), measure_effects(state)
+    assert list(table.index) == ["plain run", "gradient clipping"]
+    for title, effect in zip(table.index, effects.values(), strict=True):
+        row = table.loc[title]
+        expected = {"training %": effect.training, "validation %": effect.validation, "in use %": effect.accuracy}
+        expected |= {"± points": effect.accuracy_change, "spread": effect.accuracy_spread}
+        assert {name: row[name] for name in expected} == pytest.approx({name: 100 * n for name, n in expected.items()})
+        assert (row["loss"], row["± nats"]) == (effect.loss, effect.loss_change)
+    begun = tabulate_effects(watch("clip", n_done=N_STEPS + 2).state)
+    assert list(begun["outcome"]) == ["finished", "training"]
+    assert begun["spread"].isna().all()
+    assert begun.loc["gradient clipping"].drop("outcome").isna().all()

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from playground import Encoder, ModelConfig
 from playground.analysis.sentences import POOLINGS, Pair, Pooling, map_depths
 from playground.charts import palette
-from playground.charts.bars import MOST_BARS
 from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Paragraph, Picture, Table, Widget
 from playground.charts.draw import Drawn, draw_chart
+from playground.charts.draw.bars import MOST_BARS
 from playground.charts.scene import Scene
 from playground.limits import MAX_LISTED
 from playground.link import params
@@ -169,7 +169,7 @@ def test_a_click_chooses_sentences_and_the_nearest_pair_is_framed() -> None:
     frame = drawn(pick(show(subject, first=40, second=2), Heatmap, "similarity_matrix"), subject)
     assert frame.cells is not None
     assert frame.cells.rows == ("similarity_first", {0: 1, 1: 2, 2: 3})
-    assert frame.chosen == {"similarity_first": 3, "similarity_second": 2}
+    assert frame.chart.chosen == {"similarity_first": 3, "similarity_second": 2}
     lists = [each.data for each in show(subject, first=40) if isinstance(each, Widget)]
     assert [each["number"] for each in lists] == [3, 2]
 

@@ -7,26 +7,23 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
 from playground.charts import palette
-from playground.charts.chart import Control, Heatmap, Item, Metrics, Paragraph, Picture, Table, Widget
+from playground.charts.chart import Button, Control, Heatmap, Item, Menu, Metric, Paragraph, Picture, Table
 from playground.charts.draw import Drawn, draw_chart, draw_table
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
-from playground.training.answers import Sample, answer_examples, answer_samples
-from playground.training.network import Evaluation, History, Measure, Snapshot
-from playground.training.run_state import TrainingRequest, TrainingState
+from playground.training.answers import Sample
+from playground.training.job import TrainingRequest, TrainingState
+from playground.training.network import Evaluation, History, Measure
 from playground.training.tasks import TASKS
-from playground.training.tasks.symbol_tasks import MadeUpTask
-from playground.training.trained_network import from_trainer
 from playground.views import training as view
 from playground.views import training_curves as curves
-from playground.views.training import AskedNetwork, WatchedRun, watch
-from tests.training.trained import CONFIG, RECIPE, trainer
+from playground.views.training import WatchedRun, watch
+from tests.training.trained import CONFIG, RECIPE
 from tests.views.scenes import parts_of
 
 NOISE = np.random.default_rng(0).uniform(0, 0.2, 5_000)
@@ -53,10 +50,6 @@ def drawn(items: Sequence[Item], run: Scene[Any]) -> dict[str, Drawn]:
     for chart in charts.values():
         go.Figure(chart.figure)
     return charts
-
-
-def texts(items: Sequence[Item]) -> str:
-    return "\n".join(each.text for each in items if isinstance(each, Paragraph))
 
 
 def batches(n: int) -> list[float]:
@@ -97,7 +90,8 @@ def test_four_charts_and_five_numbers_are_the_history(grows: bool) -> None:
     looks = history.evaluations
     for key, number, values, y_title in (
         ("loss", 0, history.loss, "loss, nats"),
-        ("loss", 3, [look.validation.loss for look in looks], "loss, nats"),
+        ("loss", 2, [look.validation.loss for look in looks], "loss, nats"),
+        ("accuracy", 1, [look.validation.accuracy for look in looks], "right answers"),
         ("accuracy", 0, [look.train.accuracy for look in looks], "right answers"),
         ("rate", 0, history.lr, "learning rate"),
         ("gradient", 0, history.grad_norm, "gradient norm (log scale)"),
@@ -107,56 +101,37 @@ def test_four_charts_and_five_numbers_are_the_history(grows: bool) -> None:
         titles = [figure["layout"][axis]["title"]["text"] for axis in ("xaxis", "yaxis")]
         assert (titles, figure["layout"]["uirevision"]) == (["step", y_title], "keep")
     assert level(charts["training_gradient"].figure)["text"][1] == "clipped to 0.5"
-    assert {chart.grows for chart in charts.values()} == {grows}
-    (metrics,) = (each.metrics for each in items if isinstance(each, Metrics))
+    assert {chart.chart.grows for chart in charts.values()} == {grows}
+    metrics = [each for each in items if isinstance(each, Metric)]
     last = looks[-1]
     assert [each.value for each in metrics] == [
         f"{last.validation.loss:.4f}", f"{last.validation.accuracy:.1%}", f"{last.train.accuracy:.1%}",
         f"{last.tokens_per_second:,.0f}", "3 s",
     ]  # fmt: skip
-
-
-def test_the_numbers_are_those_of_the_weights_that_were_kept() -> None:
-    state = replace(ended(), kept_step=4, kept=Measure(1.25, 0.5))
-    shown = view.list_metrics(watch(state, 0, grows=False))
-    assert [shown[f"Validation {name}"] for name in ("loss", "accuracy")] == ["1.2500", "50.0%"]
-    between = replace(state, history=replace(state.history, evaluations=state.history.evaluations[:1]))
-    assert "Training accuracy" in shown
-    assert "Training accuracy" not in view.list_metrics(watch(between, 0, grows=False)), "it was not measured there"
-    nothing = TrainingState(CONFIG, RECIPE, state.data, History())
-    assert list(view.list_metrics(watch(nothing, 0, grows=True))) == ["Time"]
-
-
-def test_what_is_watched_stays_as_it_is_while_the_run_goes_on() -> None:
-    run = TrainingRequest(CONFIG, RECIPE).build()
-    steps = run.run()
-    next(steps)
-    shown = watch(run.state, 0, grows=True)
-    before = (shown.state.step, len(shown.state.history.loss))
-    for _ in steps:
-        pass
-    assert (shown.state.step, len(shown.state.history.loss)) == before != (run.state.step, len(run.state.history.loss))
+    tables = [draw_table(each, run) for each in items if isinstance(each, Table)]
+    assert len(tables) == (0 if grows else 2)
+    for both, every in [tables] if tables else []:
+        assert both["validation loss"].to_dict() == {look.step: look.validation.loss for look in looks}
+        assert [list(every[name]) for name in every] == [history.loss, history.lr, history.grad_norm]
 
 
 def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_that_were_kept() -> None:
-    state = replace(ended(), kept=None, history=History(evaluations=evaluations(60)))
-    kept = Measure(0.3, 0.25)
-    assert watch(state, 0, grows=True).latest == (60, state.history.evaluations[-1].validation)
-    assert watch(replace(state, kept=kept, kept_step=30), 0, grows=False).latest == (30, kept)
+    state = replace(ended(), trained=None, history=History(evaluations=evaluations(60)))
+    last = state.history.evaluations[-1].validation
+    assert watch(state, 0, grows=True).latest == (60, last.loss, last.accuracy)
     assert watch(replace(state, history=History()), 0, grows=True).latest is None
-    for told in ("", "Told. "):
-        answer = texts(list(view.show_progress(scene(state), told.strip())))
-        assert answer.startswith(f"{told}After 60 of")
-        assert "**50.0%**" in answer
-        assert f"**{state.data.baseline:.1%}**" in answer
-
-
-def test_tables_have_the_numbers_of_all_charts() -> None:
-    history = ended().history
-    both, every = (view.tabulate_evaluations(history), view.tabulate_steps(history))
-    assert both["validation loss"].to_dict() == {look.step: look.validation.loss for look in history.evaluations}
-    assert [list(every[name]) for name in every] == [history.loss, history.lr, history.grad_norm]
-    assert list(every.index) == list(range(1, RECIPE.steps + 1))
+    kept = ended().trained
+    assert kept is not None
+    earlier = replace(kept, results=replace(kept.results, kept_step=4, validation_loss=1.25, validation_accuracy=0.5))
+    shown = watch(replace(ended(), trained=earlier, history=state.history), 0, grows=False)
+    assert shown.latest == (4, 1.25, 0.5)
+    assert "Training accuracy" not in view.list_metrics(shown), "it was not measured there"
+    nothing = TrainingState(CONFIG, RECIPE, state.data, History())
+    assert list(view.list_metrics(watch(nothing, 0, grows=True))) == ["Time"]
+    answer = view.show_answer(RECIPE, 60, 0.5, 0.113, "Told.").text
+    assert answer.startswith("Told. After 60 of")
+    assert "**50.0%**" in answer
+    assert "**11.3%**" in answer
 
 
 # --- curves
@@ -167,10 +142,6 @@ def test_the_losses_are_those_given() -> None:
     figure = curves.draw_losses(history, 600, 13)
     np.testing.assert_array_equal(trace(figure, "batches")["y"], floats(batches(90)))
     np.testing.assert_array_equal(trace(figure, "batches")["x"], np.arange(1, 91))
-    mean = pd.Series(batches(90)).rolling(24, min_periods=1).mean()
-    np.testing.assert_allclose(trace(figure, "mean of 24 batches")["y"], mean, rtol=1e-6)
-    middles = [(max(step - 23, 1) + step) / 2 for step in range(1, 91)]
-    np.testing.assert_array_equal(trace(figure, "mean of 24 batches")["x"], middles)
     for name, colour, first in (("training set", palette.TRAINING, 2.5), ("validation set", palette.VALIDATION, 2.6)):
         line = trace(figure, name)
         np.testing.assert_array_equal(line["x"], [0, 30, 60, 90])
@@ -186,17 +157,6 @@ def test_a_loss_that_runs_away_is_drawn_on_a_log_axis_up_to_its_last_finite_valu
     assert figure["layout"]["yaxis"]["type"] == "log"
     assert "log scale" in figure["layout"]["yaxis"]["title"]["text"]
     np.testing.assert_array_equal(trace(figure, "batches")["y"], floats(values[:22]))
-    assert np.isfinite(trace(figure, "mean of 2 batches")["y"]).all()
-
-
-def test_accuracies_and_the_simple_rule() -> None:
-    figure = curves.draw_accuracies(History(evaluations=evaluations(90, every=45)), 90, 0.113)
-    np.testing.assert_array_equal(trace(figure, "validation set")["y"], floats([0, 0.25, 0.5]))
-    assert set(level(figure)["y"]) == {np.float32(0.113)}
-    assert level(figure)["text"][1] == "simple rule: 11%"
-    low, high = figure["layout"]["yaxis"]["range"]
-    assert low == 0
-    assert high >= 1
 
 
 @pytest.mark.parametrize("n", [1, 99, 100, 101, 5_000])
@@ -231,85 +191,31 @@ def attention(state: TrainingState, **options: Any) -> tuple[list[Item], Drawn]:
     return items, drawn(items, scene(state))["training_pattern"]
 
 
-def test_what_a_layers_window_hides_is_grey() -> None:
-    run = TrainingRequest(replace(CONFIG, window=2, global_every=2), RECIPE).build()
-    for _ in run.run():
-        pass
-    run.close("finished")
-    _, everywhere = attention(run.state, training_layer=0)
-    _, within = attention(run.state, training_layer=1)
-    hidden = np.isnan(within.figure["data"][0]["z"])
-    n = len(hidden)
-    np.testing.assert_array_equal(hidden, np.abs(np.subtract.outer(np.arange(n), np.arange(n))) > 1)
-    assert not np.isnan(everywhere.figure["data"][0]["z"]).any()
-    assert "this layer's window" in within.caption
-    assert "spread evenly over 3 tokens" in within.caption
-
-
-def way_to_most_changed(items: Sequence[Item]) -> tuple[int, int] | None:
-    """The head that a button shows."""
-    (found,) = (each.data["most"] for each in items if isinstance(each, Widget) and "most" in each.data)
-    return found  # type: ignore[no-any-return]
-
-
 @pytest.mark.parametrize(("task", "name"), [("reverse", "self"), ("seq2seq-reverse", "cross")])
 def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -> None:
     state = ended(task=task)
-    first, *_, final = state.history.snapshots
+    (_, first), *_, (last, final) = state.history.snapshots.items()
     items, chart = attention(state, training_attention=name, training_layer=1, training_head=1)
-    np.testing.assert_array_equal(chart.figure["data"][0]["z"], final.patterns[name][1, 1])
-    assert chart.saved_as == f"training_attention_step{final.step}_layer1_head1"
+    np.testing.assert_array_equal(chart.figure["data"][0]["z"], final[name][1, 1])
+    assert chart.saved_as == f"training_attention_step{last}_layer1_head1"
     _, chart = attention(state, training_attention=name, training_layer=7, training_head=15, training_moment=0)
-    np.testing.assert_array_equal(chart.figure["data"][0]["z"], first.patterns[name][1, 1], "the last that there are")
+    np.testing.assert_array_equal(chart.figure["data"][0]["z"], first[name][1, 1], "the last that there are")
     controls = {each.key: each.high for each in items if isinstance(each, Control)}
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
-    names = [each.data["names"] for each in items if isinstance(each, Widget) and "names" in each.data]
-    assert names == ([list(final.patterns)] if len(final.patterns) > 1 else [])
-
-
-def test_later_tokens_that_a_decoder_hides_are_grey() -> None:
-    state = ended(task="seq2seq-reverse")
-    pattern = state.history.snapshots[-1].patterns["decoder self"][0, 0]
-    _, chart = attention(state, training_attention="decoder self")
-    hidden = np.where(np.tril(np.ones(pattern.shape, bool)), pattern, np.float32(np.nan))
-    np.testing.assert_array_equal(chart.figure["data"][0]["z"], hidden)
-
-
-def test_the_last_saved_step_is_shown_and_a_button_leads_to_the_head_that_changed_most() -> None:
-    state = ended()
-    begun = replace(state.history, snapshots=[each for each in state.history.snapshots if each.step <= 3])
-    assert view.find_snapshot(replace(state, history=begun), ATTENTION).step == 3
-    most = view.most_changed_head(state.history.snapshots, "self")
-    assert most is not None
-    for place in np.ndindex(2, 2):
-        items, _ = attention(state, training_layer=place[0], training_head=place[1])
-        assert way_to_most_changed(items) == (None if place == most else most)
-    growing = parts_of(view.show_attention(scene(state, grows=True), ATTENTION))
-    assert way_to_most_changed(growing) is None, "it may be another one later"
+    menus = [[*each.names.values()] for each in items if isinstance(each, Menu)]
+    assert menus == ([list(final)] if len(final) > 1 else [])
+    buttons = [each for each in items if isinstance(each, Button)]
+    most = view.most_changed_head(state.history.snapshots, name)
+    assert [each.is_disabled for each in buttons] == [most == (1, 1)]
+    assert [tuple(each.chooses.values()) for each in buttons] == [most]
 
 
 def test_attention_that_is_too_large_to_keep_has_no_map() -> None:
     state = ended()
-    run = scene(replace(state, history=replace(state.history, snapshots=[])))
+    run = scene(replace(state, history=replace(state.history, snapshots={})))
     assert [type(each) for each in view.show_attention(run, ATTENTION)] == [Paragraph, Paragraph]
     begun = scene(replace(state, history=History()), grows=True)
     assert list(view.show_attention(begun, ATTENTION)) == []
-
-
-def test_a_map_shows_a_line_or_has_a_largest_weight_of_rows_that_can_choose() -> None:
-    every = np.ones((4, 4), bool)
-    for case, line in (("diagonal", np.eye(4)), ("mirrored", np.eye(4)[::-1])):
-        found, numbers = view.find_pattern((0.8 * line + 0.05).astype(np.float32), every)
-        assert (found, numbers) == (case, {"weight": pytest.approx(0.85), "even": 0.25, "hits": 4, "tokens": 4})
-    causal = np.array([[1, 0, 0], [0.4, 0.6, 0], [0.3, 0.3, 0.4]], np.float32)
-    for pattern, visible, weight, n in (
-        (causal, np.tri(3, dtype=bool), 0.6, 3),
-        (np.full((4, 4), 0.25), every, 0.25, 4),
-        (np.eye(4, 5), np.ones((4, 5), bool), 1, 5),
-        (np.ones((2, 1)), np.ones((2, 1), bool), 1, 1),
-    ):
-        expected = {"weight": pytest.approx(weight), "even": 1 / n, "tokens": n}
-        assert view.find_pattern(np.asarray(pattern, np.float32), visible) == ("largest", expected)
 
 
 def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> None:
@@ -318,9 +224,9 @@ def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> No
     middle[0, 0] = np.eye(4)
     after[1, 2] = np.eye(4)
     after[0, 1, 0] = [1, 0, 0, 0]
-    snapshots = [Snapshot(step, {"self": pattern}) for step, pattern in enumerate((before, middle, after))]
+    snapshots = {step: {"self": pattern} for step, pattern in enumerate((before, middle, after))}
     assert view.most_changed_head(snapshots, "self") == (1, 2)
-    assert view.most_changed_head(snapshots[:1], "self") is None
+    assert view.most_changed_head({0: snapshots[0]}, "self") is None
 
 
 # --- the trained network
@@ -332,32 +238,3 @@ def test_what_is_wrong_in_an_answer_is_marked_and_what_is_missing_too() -> None:
     marked = ["a b c", ":red-background[b] b c", "a :red-background[– –]", r"a b c :red-background[\*]"]
     assert list(frame["it says"]) == marked
     assert list(frame["mistakes"]) == ["none", "1 of 3", "2 of 3", "1 of 4"]
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_a_visitors_own_sequence_is_answered_like_those_of_the_validation_set(task: Any) -> None:
-    run = trainer(task=task)
-    made = from_trainer(run)
-    first = answer_samples(run.network, run.data, run.recipe, n=1)
-
-    def ask(typed: str) -> Sample:
-        assert isinstance(made.task, MadeUpTask)
-        examples = made.task.read(typed, made.recipe)
-        return answer_examples(made.network, run.data, examples, made.recipe)[0]
-
-    asked = Scene(AskedNetwork(made, lambda: first, ask))
-
-    def items(typed: str) -> list[Item]:
-        return parts_of(view.show_answers(asked, {"training_sequence": typed}))
-
-    fields = [each for each in items("") if isinstance(each, Control)]
-    tables = [draw_table(each, asked) for each in items(made.example.upper()) if isinstance(each, Table)]
-    if made.task.reads_text:
-        assert (len(fields), len(tables)) == (0, 1)
-    else:
-        assert ([each.key for each in fields], len(tables)) == (["training_sequence"], 2)
-        own, other = tables
-        pd.testing.assert_frame_equal(own, other)
-        problem = [each.text for each in items("*x*") if isinstance(each, Paragraph) and each.kind == "error"]
-        assert [text.replace("\\", "").startswith("The network does not know") for text in problem] == [True]
-        assert "*x*" not in problem[0]

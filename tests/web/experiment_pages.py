@@ -12,9 +12,9 @@ from streamlit.testing.v1 import AppTest
 from playground.config import ModelConfig
 from playground.presets import PRESETS
 from playground.training.recipe import Recipe
-from playground.training.regularisers import Amount, comparison_recipe
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
+from playground.training.variants import comparison_recipe
 from playground.web.session.trained_slot import SLOT
 from tests.waiting import running_jobs, until
 from tests.web.app_test import grey_buttons, open_page, press, status_text, working
@@ -70,7 +70,7 @@ def train(app: AppTest) -> TrainedNetwork:
     return found
 
 
-def short_comparison(task: str, amount: Amount, seed: int, strengths: dict[str, Any]) -> Recipe:
+def short_comparison(task: str, amount: str, seed: int, strengths: dict[str, Any]) -> Recipe:
     """The Regularisers page's recipe, but soon over."""
     recipe = comparison_recipe(task, amount, seed, strengths)
     return replace(recipe, n_train=min(recipe.n_train, 200), n_validation=40, steps=N_STEPS)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from playground.charts.chart import Chart, Columns, Group, Item, Later, Panel, Paragraph
+from playground.charts.chart import Chart, Columns, Group, Item, Panel, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link import open_link
@@ -52,7 +52,7 @@ def read_words(items: Iterable[Item], scene: Scene[Any]) -> Iterator[str]:
     """Paragraphs, captions and titles, in the order of the page."""
     for item in items:
         match item:
-            case Paragraph(text, kind):
+            case Paragraph(text, kind) if kind != "code":
                 yield f"{kind}: {text}"
             case Chart():
                 drawing = draw_chart(item, scene)
@@ -66,7 +66,7 @@ def read_words(items: Iterable[Item], scene: Scene[Any]) -> Iterator[str]:
             case Panel(title=title, items=items):
                 yield f"panel: {title}"
                 yield from read_words(items, scene)
-            case Group(items=items) | Later(items):
+            case Group(items=items):
                 yield from read_words(items, scene)
 
 

@@ -1,28 +1,33 @@
-"""Bars of both subjects: side by side, in rows, or with rings."""
+"""Bars of both subjects, side by side, in rows, or with rings; bars with texts; curves, the pinned ones dotted."""
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Bars, CellRanges
-from playground.charts.draw.drawn import Drawing, Drawn, compare_tables, find_places, join_sentences, scene_table
-from playground.charts.figure import PALE
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import label
+from playground.charts.chart import Bars, CellRanges, Curves, LabelledBars, LabelledRows
+from playground.charts.draw.drawn import Drawing, compare_tables, draw_one, find_places
+from playground.charts.figure import PALE, Array, Figure
+from playground.charts.names import escape, escape_markdown, label
 from playground.charts.scene import Scene
+from playground.text.wording import round_parts, write_amount
 
 S = TypeVar("S")
 
+_Bars: TypeAlias = Mapping[str, Mapping[str, float]]
+"""Numbers by label by series."""
+
 
 def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
-    """The present bars and the pinned ones."""
+    """Draw the present bars and the pinned ones."""
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
-    labels = _bar_labels(chart, bars, before or {})
+    labels = list(dict.fromkeys(name for each in (bars, before or {}) for numbers in each.values() for name in numbers))
+    if chart.order is not None:
+        labels.sort(key=chart.order)
     axis: dict[str, Any] = {"title": chart.labels.title, "type": "category"}
     layout: dict[str, Any] = {"barmode": "group"}
     if chart.stacked:
@@ -37,43 +42,39 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
     else:
         traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
         traces += [_rings(chart, before)] if before else []
-        axis |= {"categoryarray": [label(name, len(name)) for name in labels], "tickangle": 0}
+        axis |= {"categoryarray": list(map(escape, labels)), "tickangle": 0}
         height, paler = 340, "Rings, where these bars end"
     if chart.horizontal:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
         layout |= {"xaxis": {"tickangle": -figures.SLANT, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
     if chart.grey is not None:
-        sides = [chart.grey(subject) for subject in (scene.now, scene.pinned) if subject is not None]
-        layout["shapes"] = figures.grey_places(np.all(sides, axis=0).tolist())
+        look = {"type": "rect", "yref": "y domain", "y0": 0, "y1": 1, "fillcolor": palette.MUTED, "line": {"width": 0}}
+        greys = np.flatnonzero(chart.grey(scene.now))
+        layout["shapes"] = [{**look, "x0": i - 0.5, "x1": i + 0.5, "layer": "below"} for i in greys]
     has_legend = len(bars) > 1 and not (chart.stacked and chart.horizontal)
     figure = figures.style(traces, layout, height=chart.height or height, legend=has_legend)
     places = find_places(chart.labels, scene.now, len(labels))
     cells = None
-    if chart.click and places:
+    if places:
         cells = CellRanges(places, None) if chart.horizontal else CellRanges(None, places)
-    table = partial(scene_table, chart, scene) if chart.table else partial(_bars_table, bars, before)
+
+    def tabulate() -> pd.DataFrame:
+        return compare_tables(pd.DataFrame(bars), None if before is None else pd.DataFrame(before))
+
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
-    caption = join_sentences(chart.caption, chart.reading(scene.now), pinned)
-    return Drawing(Drawn(chart, "", figure, caption, table, cells))
+    return Drawing(draw_one(chart, scene, lambda: figure, pinned, cells=cells, numbers=tabulate))
 
 
-def _bar_labels(chart: Bars[S], *subjects: Mapping[str, Mapping[str, float]]) -> list[str]:
-    labels = dict.fromkeys(name for bars in subjects for numbers in bars.values() for name in numbers)
-    return list(labels) if chart.order is None else sorted(labels, key=chart.order)
-
-
-def _paired_bars(
-    chart: Bars[S], bars: Mapping[str, Mapping[str, float]], before: Mapping[str, Mapping[str, float]] | None
-) -> list[dict[str, Any]]:
+def _paired_bars(chart: Bars[S], bars: _Bars, before: _Bars | None) -> list[dict[str, Any]]:
     """Each series beside its pinned one."""
     traces = []
     for series in dict.fromkeys((*bars, *(before or ()))):
         if series in bars:
             traces.append(_bar_trace(chart, series, bars[series]))
         if before is not None and series in before:
-            name = f"{series}, pinned" if series else "pinned"
-            pale = {"opacity": PALE, "name": label(name, len(name)), "showlegend": False}
+            name = escape(f"{series}, pinned" if series else "pinned")
+            pale = {"opacity": PALE, "name": name, "showlegend": False}
             traces.append(_bar_trace(chart, series, before[series], "pinned") | pale)
     return traces
 
@@ -88,8 +89,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
     for side, subject, other in sides:
         notes = chart.notes(subject, other) if chart.notes else {}
         for name in labels:
-            note = f"<br>{label(notes[name], len(notes[name]))}" if name in notes else ""
-            rows[name, side] = f"{label(name, len(name))}{side}{note}"
+            rows[name, side] = f"{escape(name)}{side}" + (f"<br>{escape(notes[name])}" if name in notes else "")
         bars = chart.bars(subject)
         total = sum(sum(numbers.values()) for numbers in bars.values())
         for series, numbers in bars.items():
@@ -106,7 +106,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
     return traces, [rows[name, side] for name in labels for side, *_ in sides]
 
 
-def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[str, Any]:
+def _rings(chart: Bars[S], before: _Bars) -> dict[str, Any]:
     """Where pinned stacked bars end."""
     ends: dict[str, float] = {}
     for numbers in before.values():
@@ -115,7 +115,7 @@ def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[st
     return {
         "type": "scatter",
         "mode": "markers",
-        "x": [label(name, len(name)) for name in ends],
+        "x": list(map(escape, ends)),
         "y": np.array(list(ends.values()), np.float64),
         "name": "pinned, whole bars",
         "marker": {"size": 9, "symbol": "circle-open", "color": palette.RESIDUAL},
@@ -124,12 +124,11 @@ def _rings(chart: Bars[S], before: Mapping[str, Mapping[str, float]]) -> dict[st
 
 
 def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: str = "") -> dict[str, Any]:
-    names, values = [label(name, len(name)) for name in numbers], np.array(list(numbers.values()), np.float64)
+    names, values = list(map(escape, numbers)), np.array(list(numbers.values()), np.float64)
     x, y = (values, names) if chart.horizontal else (names, values)
     value, name = ("%{x", "%{y}") if chart.horizontal else ("%{y", "%{x}")
     unit = f" {chart.unit}" if chart.unit else ""
     whose = "".join(f", {each}" for each in (label(series), side) if each)
-    hover = f"{name}{whose}: {value}:{chart.number}}}{unit}<extra></extra>"
     return {
         "type": "bar",
         "x": x,
@@ -137,10 +136,148 @@ def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: 
         "orientation": "h" if chart.horizontal else "v",
         "name": label(series),
         "marker": {"color": chart.colours[series]},
-        "hovertemplate": hover,
+        "hovertemplate": f"{name}{whose}: {value}:{chart.number}}}{unit}<extra></extra>",
     }
 
 
-def _bars_table(bars: Mapping[str, Any], before: Mapping[str, Any] | None) -> pd.DataFrame:
-    now = pd.DataFrame(bars)
-    return compare_tables(now, None if before is None else pd.DataFrame(before))
+# --- bars with texts
+
+MOST_BARS = 18
+
+KIND_COLOURS = {
+    "token": palette.EMBEDDINGS,
+    "position": palette.EMBEDDINGS,
+    "segment": palette.EMBEDDINGS,
+    "attention": palette.ATTENTION,
+    "feed-forward": palette.FEED_FORWARD,
+    "change": palette.CHANGE,
+    "distance": palette.EMBEDDINGS,
+    "bias": palette.NORMS,
+}
+
+
+def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
+    """Draw bars with texts."""
+    return Drawing(draw_one(chart, scene, lambda: _labelled_bars_figure(chart.bars(scene.now))))
+
+
+def _labelled_bars_figure(bars: LabelledRows) -> Figure:
+    values = np.array(bars.values, np.float64)
+    trace = {
+        "type": "bar",
+        "x": values,
+        "y": list(map(escape, bars.labels)),
+        "orientation": "h",
+        "marker": {"color": list(bars.colours)},
+        "text": list(bars.texts),
+        "textposition": "outside",
+        "cliponaxis": False,
+    }
+    layout = {
+        "xaxis": {"title": bars.title},
+        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
+    }
+    return figures.style([trace], layout, height=70 + 22 * len(bars.labels))
+
+
+def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str) -> LabelledRows:
+    """Return signed amounts (S,) in the colours of their kinds."""
+    kept, labels, values = add_up_smallest(names, amounts)
+    colours = [KIND_COLOURS[kinds[i]] for i in kept] + [palette.RESIDUAL] * (len(labels) - len(kept))
+    return LabelledRows(labels, values, colours, write_amounts(round_parts(values, sum(values)), "+"), title)
+
+
+def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], list[str], list[float]]:
+    """Return the places of amounts (n,) with a bar of their own, and labels and values of MOST_BARS bars."""
+    n_kept = len(names) if len(names) <= MOST_BARS else MOST_BARS - 1
+    kept = keep_largest(amounts, n_kept)
+    labels, values = [names[i] for i in kept], amounts[kept].tolist()
+    if n_kept < len(names):
+        labels.append(f"{len(names) - n_kept} others")
+        values.append(float(np.delete(amounts, kept).sum()))
+    return kept, labels, values
+
+
+def keep_largest(amounts: Array, most: int = MOST_BARS) -> list[int]:
+    """Return the places of the largest amounts (n,), in order."""
+    order = np.argsort(-np.abs(np.nan_to_num(amounts)), kind="stable")
+    return sorted(order[:most].tolist())
+
+
+def strongest(sizes: Array, chosen: int) -> NDArray[np.intp]:
+    """Return the places of the largest numbers and the chosen one, largest first."""
+    order = np.argsort(-np.nan_to_num(sizes), kind="stable")
+    drawn = order[:MOST_BARS]
+    return drawn if chosen in drawn else np.append(drawn[:-1], chosen)
+
+
+def write_amounts(values: Sequence[float], sign: str = "") -> list[str]:
+    """Return the texts of bars."""
+    return [write_amount(value, sign) if np.isfinite(value) else "–" for value in values]
+
+
+def highlight(n: int, chosen: int) -> list[str]:
+    """Return colours of n bars; the chosen one stands out."""
+    return [palette.K if place == chosen else palette.ATTENTION for place in range(n)]
+
+
+# --- curves
+
+_GAP = 0.06
+"""Of the height, between panels."""
+
+
+def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
+    """Draw the present curves and, dotted, the pinned ones."""
+    curves = list(chart.curves(scene.now))
+    ghosts = [] if scene.pinned is None else list(chart.curves(scene.pinned))
+    dotted = f"Dotted lines, on the same axes: {escape_markdown(scene.pinned_name)}." if ghosts else ""
+    places = find_places(chart.x, scene.now, max((len(curve.x) for curve in curves), default=0))
+    cells = CellRanges(None, places) if places else None
+    return Drawing(
+        draw_one(chart, scene, lambda: _curves_figure(chart, curves, ghosts, scene.pinned_name), dotted, cells=cells)
+    )
+
+
+def _curves_figure(
+    chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve], pinned_name: str
+) -> Figure:
+    named: set[str] = set()
+    traces: list[dict[str, Any]] = []
+    for curve in curves:
+        traces += figures.curve_traces(curve, legend=curve.name not in named)
+        named.add(curve.name)
+    if ghosts:
+        traces += figures.ghost_traces(ghosts, pinned_name)
+    layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
+    bottom, room = 1.0, 1 - _GAP * (len(chart.y) - 1)
+    for panel, axis in enumerate(chart.y):
+        shown = [each for each in (*curves, *ghosts) if each.panel == panel]
+        numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
+        top, bottom = bottom, bottom - room / len(chart.y)
+        domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
+        flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
+        layout[f"yaxis{panel + 1 if panel else ''}"] = {**flat, **axis(numbers), **domain}
+        bottom -= _GAP
+    layout["xaxis"] = _curve_axis(chart, curves, ghosts)
+    if chart.marks and curves:
+        layout |= figures.mark_places(chart.marks, is_log=layout["xaxis"].get("type") == "log")
+    return figures.style(traces, layout, height=chart.height or 380, legend=True)
+
+
+def _differ_by_rounding(numbers: figures.Array) -> bool:
+    finite = numbers[np.isfinite(numbers)]
+    return finite.size > 1 and bool(np.ptp(finite) <= figures.ROUNDING * np.abs(finite).max())
+
+
+def _curve_axis(
+    chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
+) -> Mapping[str, Any]:
+    last = len(chart.y)
+    below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
+    names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
+    if names.dtype.kind in "UO":
+        below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
+    elif names.dtype.kind in "iu":
+        below |= {**figures.whole_ticks(int(np.ptp(names)) + 1), "zeroline": False}
+    return below | dict(chart.x.options)

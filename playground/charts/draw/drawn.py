@@ -1,30 +1,20 @@
-"""What a renderer shows of a chart, and what all kinds of charts share."""
+"""What a renderer shows of a chart, in words too."""
 
-from collections.abc import Callable, Mapping, Sequence
+import html
+import re
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal, TypeAlias, TypeVar
 
+import numpy as np
 import pandas as pd
 
-from playground.charts.bars import LabelledRows
 from playground.charts.chart import Axis, CellRanges, Chart, Table
-from playground.charts.figure import Array, Figure
-from playground.charts.head_lines import Lines
+from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 
 S = TypeVar("S")
-
-
-@dataclass(frozen=True)
-class SavedHeads:
-    """All heads' weights, saved in place of thumbnails."""
-
-    weights: Callable[[], Array]
-    queries: Sequence[str]
-    keys: Sequence[str]
-    n_heads: int
-
 
 Side: TypeAlias = Literal["", "pinned", "difference"]
 
@@ -36,25 +26,19 @@ class Drawn:
     """One side of a chart, for a renderer."""
 
     chart: Chart[Any]
+    subject: Any
     side: Side
-    plotted: Figure | Callable[[], Figure]
-    """The figure, or what makes it if few ask for it."""
+    draw: Callable[[], Figure]
     caption: str
     numbers: Callable[[], pd.DataFrame] | None = None
-    """Makes the table."""
     cells: CellRanges | None = None
-    """What a click chooses."""
-    live: LabelledRows | Lines | SavedHeads | None = None
-    """Drawn by a live page, or saved, in place of the figure."""
-    saved_table: Callable[[], pd.DataFrame] | None = None
-    """Saved if the figure lacks the numbers."""
     least_width: int = 0
     """Pixels; a phone scrolls a wider figure."""
 
     @cached_property
     def figure(self) -> Figure:
-        """What notebooks show and what is saved."""
-        return self.plotted() if callable(self.plotted) else self.plotted
+        """The figure, drawn once."""
+        return self.draw()
 
     @property
     def key(self) -> str:
@@ -68,7 +52,7 @@ class Drawn:
 
     @property
     def saved_as(self) -> str:
-        """Name of the saved files; empty for the key."""
+        """Name of saved files; empty for the key."""
         chart = self.chart
         return f"{chart.saved_as or chart.beside_key or chart.key}_{self.side}" if self.side else chart.saved_as
 
@@ -76,26 +60,6 @@ class Drawn:
     def table(self) -> Callable[[], pd.DataFrame] | None:
         """The numbers to read and copy."""
         return self.numbers if self.chart.is_tabulated else None
-
-    @property
-    def table_title(self) -> str:
-        """The heading of the table."""
-        return "The numbers" if self.side else self.chart.table_title
-
-    @property
-    def on_row(self) -> Callable[[Any], Mapping[str, Any]] | None:
-        """What a click on a row of the table chooses."""
-        return None if self.side else self.chart.on_row
-
-    @property
-    def chosen(self) -> Mapping[str, int]:
-        """The page's own places where the frame stands."""
-        return {} if self.side else self.chart.chosen
-
-    @property
-    def grows(self) -> bool:
-        """Whether a live page draws it without Plotly."""
-        return self.chart.grows and not self.side
 
 
 @dataclass(frozen=True)
@@ -106,13 +70,26 @@ class Drawing:
     beside: tuple[Drawn, ...] = ()
     """The pinned subject's, and the difference."""
     note: str = ""
-    """Why something is not shown; markdown."""
     in_one_row: bool = False
-    """Whether all stand in one row."""
+
+
+def draw_one(
+    chart: Chart[S],
+    scene: Scene[S],
+    draw: Callable[[], Figure],
+    *sentences: str,
+    cells: CellRanges | None = None,
+    numbers: Callable[[], pd.DataFrame] | None = None,
+) -> Drawn:
+    """Return the present side, with its caption and table."""
+    caption = join_sentences(chart.caption, chart.reading(scene.now), *sentences)
+    if chart.table is not None:
+        numbers = partial(draw_table, Table[S](key=chart.key, frame=chart.table), scene)
+    return Drawn(chart, scene.now, "", draw, caption, numbers, cells if chart.click else None)
 
 
 def compare_tables(now: pd.DataFrame, pinned: pd.DataFrame | None) -> pd.DataFrame:
-    """A table; with a pinned one's numbers and the differences behind each shared column."""
+    """Return a table with pinned numbers and differences behind each shared column."""
     if pinned is None:
         return now
     columns: dict[str, Any] = {}
@@ -133,25 +110,107 @@ def compare_tables(now: pd.DataFrame, pinned: pd.DataFrame | None) -> pd.DataFra
 
 
 def draw_table(table: Table[S], scene: Scene[S]) -> pd.DataFrame:
-    """What a table shows of a scene."""
+    """Return what a table shows of a scene."""
     pinned = None if scene.pinned is None or not table.compares else table.frame(scene.pinned)
     return compare_tables(table.frame(scene.now), pinned)
 
 
-def scene_table(chart: Chart[S], scene: Scene[S]) -> pd.DataFrame:
-    """A chart's table, with the pinned numbers and differences."""
-    return draw_table(Table[S](key=chart.key, frame=chart.table or (lambda _: pd.DataFrame())), scene)
-
-
 def join_sentences(*sentences: str) -> str:
-    """A caption of sentences, some of them empty."""
+    """Join sentences that are not empty."""
     return " ".join(filter(None, (each.strip() for each in sentences)))
 
 
 def find_places(axis: Axis[S], subject: S, size: int) -> tuple[str, Mapping[int, int]] | None:
-    """The place of an axis, and Plotly's cell → its number."""
+    """Return the place of an axis, and Plotly's cell → its number."""
     if not axis.place:
         return None
     numbers = range(size) if axis.numbers is None else axis.numbers(subject)
     first = axis.first if axis.names is None else 0
     return axis.place, {first + cell: number for cell, number in enumerate(numbers) if number is not None}
+
+
+# --- in words
+
+_MOST_TRACES = 8
+_DARKEST = 255
+
+
+def chart_label(name: str, figure: Figure) -> str:
+    """Return the name, the largest cell and bar with their places, the ends of lines."""
+    drawn = [text for trace in figure["data"] if (text := _describe_trace(trace, figure["layout"]))]
+    more = "" if len(drawn) <= _MOST_TRACES else f" {len(drawn) - _MOST_TRACES} more are drawn."
+    told = html.unescape(re.sub("<[^>]+>", " ", " ".join(drawn[:_MOST_TRACES])))
+    return f"{name.rstrip('.')}. {told}".strip() + more
+
+
+def _describe_trace(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    match trace["type"]:
+        case "heatmap" if np.asarray(trace["z"]).dtype == np.uint8:  # a mosaic's shades, or a mask's two
+            return _describe_thumbnails(trace, layout) if trace.get("zmax") == _DARKEST else ""
+        case "heatmap":
+            return _largest_cell(trace, layout)
+        case "bar":
+            return _largest_bar(trace)
+        case "scatter" if trace.get("y") is not None and trace.get("hoverinfo") != "skip":
+            return _ends_of_line(trace)
+    return ""
+
+
+def _largest_cell(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    z = np.asarray(trace["z"]).astype(float)
+    if np.shape(trace.get("customdata", ())) == z.shape:  # the numbers, where colours stand for something else
+        z = np.where(np.isfinite(z), trace["customdata"], np.nan)
+    if not np.isfinite(z).any():
+        return ""
+    at = np.unravel_index(np.nanargmax(z), z.shape)
+    places = [
+        f"{layout.get(f'{letter}axis', {}).get('title', {}).get('text') or side} {_name(trace.get(letter), int(place))}"
+        for letter, side, place in zip("yx", ("row", "column"), at, strict=True)
+    ]
+    return f"The largest of {z.size:,} values is {_number(z[at])}, at {places[0]}, {places[1]}."
+
+
+def _describe_thumbnails(trace: Mapping[str, Any], layout: Mapping[str, Any]) -> str:
+    """The palest thumbnail and the darkest."""
+    n_rows, n_columns = len(layout["yaxis"]["ticktext"]), len(layout["xaxis"]["ticktext"])
+    z = np.asarray(trace["z"])
+    means = z.reshape(n_rows, -1, n_columns, z.shape[1] // n_columns).mean(axis=(1, 3))
+    narrow, wide = (np.unravel_index(place, means.shape) for place in (means.argmin(), means.argmax()))
+    return (
+        f"Layer {narrow[0]}, head {narrow[1]} gives its weight to the fewest keys; "
+        f"layer {wide[0]}, head {wide[1]} spreads it most."
+    )
+
+
+def _largest_bar(trace: Mapping[str, Any]) -> str:
+    sizes, names = (trace["x"], trace["y"]) if trace.get("orientation") == "h" else (trace["y"], trace["x"])
+    sizes = np.asarray(sizes, dtype=float)
+    if len(sizes) < 2 or not np.isfinite(sizes).any():  # a stack's pieces are a trace each, and named by the page
+        return ""
+    place = int(np.nanargmax(sizes))
+    subject = f"{trace['name']}: the" if trace.get("name") else "The"
+    return f"{subject} longest bar is {_number(sizes[place])}, at {_name(names, place)}."
+
+
+def _ends_of_line(trace: Mapping[str, Any]) -> str:
+    y, names = np.asarray(trace["y"], dtype=float), trace.get("x")
+    finite = np.flatnonzero(np.isfinite(y))
+    if len(finite) < 2:
+        return ""
+    if trace.get("mode") == "markers":
+        return f"{trace.get('name') or 'Points'}: {len(finite)}, up to {_number(y[finite].max())}."
+    first, last, top = finite[0], finite[-1], finite[np.argmax(y[finite])]
+    ends = f"from {_number(y[first])} at {_name(names, first)} to {_number(y[last])} at {_name(names, last)}"
+    peak = "" if top in (first, last) else f", at most {_number(y[top])} at {_name(names, top)}"
+    return f"{trace.get('name') or 'The line'}: {ends}{peak}."
+
+
+def _name(names: Any, place: int) -> str:
+    if names is None:
+        return str(place)
+    name = names[place]
+    return name if isinstance(name, str) else _number(name)
+
+
+def _number(value: float) -> str:
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e9 else f"{value:.3g}"

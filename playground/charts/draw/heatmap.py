@@ -1,6 +1,7 @@
-"""A heatmap of both subjects, in colours that they share, and of their difference. Legend: R rows, C columns."""
+"""Heatmaps of both subjects, in shared colours, and their difference; vectors as cells. Legend: R rows, C columns."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -9,12 +10,11 @@ import pandas as pd
 
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, CellRanges, Heatmap, Mask
+from playground.charts.chart import Axis, CellRanges, Heatmap, Mask, Vectors
 from playground.charts.colour_scales import Colours
-from playground.charts.draw.drawn import Drawing, Drawn, Side, find_places, join_sentences
+from playground.charts.draw.drawn import Drawing, Drawn, Side, draw_one, find_places, join_sentences
 from playground.charts.figure import Array, Figure
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import label
+from playground.charts.names import escape, escape_markdown
 from playground.charts.scene import Scene
 from playground.text.wording import upper_first
 
@@ -23,11 +23,11 @@ S = TypeVar("S")
 _Names: TypeAlias = Sequence[str] | range
 
 _WIDEST = 1_400
-"""Pixels of the cells of a map that is scrolled, at most."""
+"""Pixels of a scrolled map, at most."""
 
 
 def draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
-    """Draw the present numbers, the pinned ones in the same colours, and the difference if both have cells."""
+    """Draw the present numbers, the pinned ones, and the difference."""
     now, shown = _read(chart, scene.now)
     caption = join_sentences(chart.caption, chart.reading(scene.now))
     if scene.pinned is None:
@@ -35,25 +35,20 @@ def draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
     before, shown_before = _read(chart, scene.pinned)
     colours = chart.colours([_colour(now, shown), _colour(before, shown_before)])
     first = _draw_side(chart, scene.now, now, shown, colours, caption)
-    is_clicked = chart.clicks_beside and scene.same_tokens
+    beside = chart if scene.same_tokens else replace(chart, click="")
     name = f"**{upper_first(escape_markdown(scene.pinned_name))}.** In the same colours."
     caption = join_sentences(name, chart.nearest(scene.pinned), chart.reading(scene.pinned))
-    pinned = _draw_side(chart, scene.pinned, before, shown_before, colours, caption, "pinned", is_clicked=is_clicked)
+    pinned = _draw_side(beside, scene.pinned, before, shown_before, colours, caption, "pinned")
     if not scene.same_tokens and (chart.rows.of_tokens or chart.columns.of_tokens):
         note = "There is no map of the difference, as the two read different tokens."
         return Drawing(first, (pinned,), note, chart.in_one_row)
-    rows, columns = (min(sizes) for sizes in zip(now.shape, before.shape, strict=True))
-    either = None
+    cells = tuple(slice(min(sizes)) for sizes in zip(now.shape, before.shape, strict=True))
     magnitude = chart.magnitude or max(colour_scales.largest(np.abs(each)) for each in (now, before))
-    change = _without_rounding(now[:rows, :columns] - before[:rows, :columns], magnitude)
-    if shown is not None and shown_before is not None:
-        either = shown[:rows, :columns] | shown_before[:rows, :columns]
-    caption = join_sentences(
-        f"**Now − pinned.** Violet: {chart.more} now. Orange: {chart.more} in the pinned settings.",
-        chart.change(scene.now, scene.pinned),
-    )
-    colours = chart.change_colours([_colour(change, either)])
-    difference = _draw_side(chart, scene.now, change, either, colours, caption, "difference", is_clicked=is_clicked)
+    change = _without_rounding(now[cells] - before[cells], magnitude)
+    either = None if shown is None or shown_before is None else shown[cells] | shown_before[cells]
+    caption = f"**Now − pinned.** Violet: {chart.more} now. Orange: {chart.more} in the pinned settings."
+    colours = colour_scales.around_zero([_colour(change, either)])
+    difference = _draw_side(beside, scene.now, change, either, colours, caption, "difference")
     return Drawing(first, (pinned, difference))
 
 
@@ -65,7 +60,7 @@ def _read(chart: Heatmap[S], subject: S) -> tuple[Array, Mask | None]:
 
 
 def _without_rounding(values: Array, magnitude: float) -> Array:
-    """0 for what may be nothing but the rounding of numbers of this magnitude."""
+    """0 for what may be rounding of numbers of this magnitude."""
     exact: Array = np.where(np.abs(values) <= figures.ROUNDING * magnitude, values.dtype.type(0), values)
     return exact
 
@@ -78,51 +73,53 @@ def _draw_side(
     colours: Colours,
     caption: str,
     side: Side = "",
-    *,
-    is_clicked: bool = True,
 ) -> Drawn:
-    """One heatmap of a subject's `values`, or of a difference."""
     axes = (chart.rows, chart.columns)
-    rows, columns = (_cell_names(axis, subject, size) for axis, size in zip(axes, values.shape, strict=True))
-    margin = {"t": figures.ROOM_ABOVE} if chart.flat_bar else None
-    are_tokens = chart.rows.of_tokens and chart.columns.of_tokens  # longer names are measured by Plotly
-    if (are_tokens or chart.flat_bar) and not isinstance(rows, range) and not isinstance(columns, range):
-        is_signed = side == "difference" or chart.number.startswith("+")
-        margin = figures.room_for_names(
-            rows, columns, is_signed=is_signed, flat_bar=chart.flat_bar, is_slanted=are_tokens
-        )
-    figure = _draw_figure(chart, _colour(values, shown), (rows, columns), colours, side, margin)
-    least_width = 0
-    if chart.least_cell:
-        figure["layout"]["dragmode"] = False  # a finger scrolls it, and the page
-        beside = sum((margin or {}).get(edge, 0) for edge in "lr")
-        least_width = min(chart.least_cell * values.shape[1], _WIDEST) + beside
-    if frames := figures.draw_frames(chart.frames(subject)):
-        figure["layout"]["shapes"] = frames
-    table = partial(_tabulate, chart, values, (rows, columns))
-    if chart.table is not None and side != "difference":
+    names = tuple(_cell_names(axis, subject, size) for axis, size in zip(axes, values.shape, strict=True))
+    is_change = side == "difference"
+    margin = {"t": figures.ROOM_ABOVE} if chart.flat_bar else {}
+    if _are_tokens(chart):  # other names are measured by Plotly
+        is_signed = is_change or chart.number.startswith("+")
+        rows, columns = (list(map(str, each)) for each in names)
+        margin = figures.room_for_names(rows, columns, is_signed=is_signed, is_flat=chart.flat_bar)
+    frames = chart.frames(subject)
+    table = partial(_tabulate, chart, values, names)
+    if chart.table is not None and not is_change:
         table = partial(chart.table, subject)
     cells = None
-    if chart.click and is_clicked:
+    if chart.click:
         of_row, of_column = (find_places(axis, subject, n) for axis, n in zip(axes, values.shape, strict=True))
         cells = CellRanges(of_row, of_column, opens=chart.opens)
-    return Drawn(chart, side, figure, caption, table, cells, least_width=least_width)
+    least_width = 0
+    if chart.least_cell:
+        least_width = min(chart.least_cell * values.shape[1], _WIDEST) + margin.get("l", 0) + margin.get("r", 0)
+    coloured = _colour(values, shown)
+
+    def draw() -> Figure:
+        figure = _draw_figure(chart, coloured, names, colours, margin, is_change=is_change)
+        if chart.least_cell:
+            figure["layout"]["dragmode"] = False  # a finger scrolls it, and the page
+        if frames:
+            figure["layout"]["shapes"] = figures.draw_frames(frames)
+        return figure
+
+    return Drawn(chart, subject, side, draw, caption, table, cells, least_width)
 
 
 def _draw_figure(
     chart: Heatmap[Any],
     values: Array,
-    names: tuple[_Names, _Names],
+    names: Sequence[_Names],
     colours: Colours,
-    side: Side,
-    margin: Mapping[str, int] | None,
+    margin: Mapping[str, int],
+    *,
+    is_change: bool,
 ) -> Figure:
-    """Numbers (R, C) as colours, rows from the top; NaN is empty."""
-    is_change, height = side == "difference", chart.height or chart.height_of(len(values))
+    height = chart.height or chart.height_of(len(values))
     number, written = (
         f"+{each.removeprefix('+')}" if is_change and each else each for each in (chart.number, chart.written)
     )
-    names_above = chart.flat_bar and chart.rows.of_tokens and chart.columns.of_tokens
+    names_above = chart.flat_bar and _are_tokens(chart)
     bar = "change" if is_change else chart.bar
     drawn_bar = figures.flat_bar(bar, height, is_below=names_above) if chart.flat_bar else figures.colour_bar(bar)
     cells = {
@@ -145,19 +142,20 @@ def _draw_figure(
     if names_above:
         x_axis |= {"side": "top", "tickangle": figures.SLANT}
     y_axis = {**plain, "autorange": "reversed", **_axis_look(chart.rows, values.shape[0])}
-    figure = figures.style([cells], {"xaxis": x_axis, "yaxis": y_axis}, height=height, margin=margin)
-    if chart.shown:
-        figure["layout"]["plot_bgcolor"] = palette.MUTED
-    return figure
+    background = {"plot_bgcolor": palette.MUTED} if chart.shown else {}
+    return figures.style([cells], {"xaxis": x_axis, "yaxis": y_axis, **background}, height=height, margin=margin)
+
+
+def _are_tokens(chart: Heatmap[Any]) -> bool:
+    return chart.rows.of_tokens and chart.columns.of_tokens
 
 
 def _colour(values: Array, shown: Mask | None) -> Array:
-    """The numbers that have a colour; NaN elsewhere."""
     coloured: Array = values if shown is None else np.where(shown, values, values.dtype.type(np.nan))
     return coloured
 
 
-def _tabulate(chart: Heatmap[Any], values: Array, names: tuple[_Names, _Names]) -> pd.DataFrame:
+def _tabulate(chart: Heatmap[Any], values: Array, names: Sequence[_Names]) -> pd.DataFrame:
     table = pd.DataFrame(values, index=pd.Index(names[0]), columns=pd.Index(names[1]))
     titles = [None if axis.names else axis.title for axis in (chart.rows, chart.columns)]
     return table.rename_axis(titles[0]).rename_axis(titles[1], axis=1)
@@ -168,11 +166,60 @@ def _cell_names(axis: Axis[S], subject: S, size: int) -> _Names:
 
 
 def _on_axis(names: _Names) -> Any:
-    """Names as Plotly shows them; numbers as they are."""
-    return np.array(names) if isinstance(names, range) else [label(name, len(name)) for name in names]
+    return np.array(names) if isinstance(names, range) else list(map(escape, names))
 
 
 def _axis_look(axis: Axis[S], size: int, **look: Any) -> Mapping[str, Any]:
     if axis.names is None:
         return {"title": axis.title, **figures.whole_ticks(size), **axis.options}
     return {"title": axis.title, "type": "category", **look, **axis.options}
+
+
+# --- vectors
+
+SHOWN = 8
+
+MOST_VECTORS = 16
+
+
+def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawing:
+    """Draw the present vectors, the pinned ones, the differences."""
+    rows, paired, cut = dict(chart.rows(scene.now)), "", ""
+    if scene.pinned is not None:
+        rows = _pair_vectors(rows, chart.rows(scene.pinned))
+        paired = f"The rows that are pinned: {escape_markdown(scene.pinned_name)}."
+    lengths = set(map(len, rows.values()))
+    if max(lengths) > SHOWN:
+        up_to = "up to " * (len(lengths) > 1)
+        cut = f"Drawn: the first {SHOWN} of {up_to}{max(lengths):,} numbers."
+
+    def tabulate() -> pd.DataFrame:
+        return pd.DataFrame({name: pd.Series(vector) for name, vector in rows.items()}).rename_axis("number")
+
+    return Drawing(draw_one(chart, scene, partial(_vectors_figure, rows, chart.numbers), paired, cut, numbers=tabulate))
+
+
+def _vectors_figure(rows: Mapping[str, Array], numbers: str) -> Figure:
+    drawn = dict(list(rows.items())[:MOST_VECTORS])
+    z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
+    for cells, vector in zip(z, drawn.values(), strict=True):
+        n = min(len(cells), len(vector))
+        cells[:n] = vector[:n]
+    height = 122 + 30 * len(drawn)
+    look = figures.written_in_cells(z, ".2g", longest=6)
+    look |= {"textfont": {"size": 11}, "colorbar": figures.flat_bar("value", height, nticks=4)}
+    look |= colour_scales.around_zero([z]).options
+    margin = {"t": figures.ROOM_ABOVE}
+    return figures.number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
+
+
+def _pair_vectors(now: Mapping[str, Array], pinned: Mapping[str, Array]) -> dict[str, Array]:
+    rows: dict[str, Array] = {}
+    for name, vector in now.items():
+        before = pinned.get(name)
+        if before is not None:
+            rows[f"{name}, pinned"] = before
+        rows[f"{name}, now"] = vector
+        if before is not None and len(before) == len(vector):
+            rows[f"{name}, now − pinned"] = vector - before
+    return rows

@@ -1,38 +1,19 @@
 """What can be learnt here: made-up sequences whose answer is known, and text."""
 
 from playground.errors import RecipeError
-from playground.training.tasks.symbol_tasks import (
-    Brackets,
-    Copy,
-    CopyWithErrors,
-    CountSymbols,
-    DecoderCopy,
-    DecoderReverse,
-    Reverse,
-    Sort,
-)
+from playground.training.tasks import symbol_tasks as made_up
 from playground.training.tasks.task import Data, DataRecipe, Examples, Task
-from playground.training.tasks.text_tasks import MaskedCharacters, NextCharacter
-from playground.training.tasks.translation import Translate
+from playground.training.tasks.text_tasks import CHARACTERS, MASKED
+from playground.training.tasks.translation import TRANSLATE
 
 __all__ = ["TASKS", "Data", "Examples", "Task", "make_data"]
-
 
 MAX_TRAIN_TOKENS = 4_000_000
 """Of all training sequences; 16 bytes each."""
 
 _TASKS: tuple[Task, ...] = (
-    Copy(),
-    CopyWithErrors(),
-    Reverse(),
-    Sort(),
-    CountSymbols(),
-    Brackets(),
-    MaskedCharacters(),
-    NextCharacter(),
-    DecoderCopy(),
-    DecoderReverse(),
-    Translate(),
+    *(made_up.COPY, made_up.COPY_WITH_ERRORS, made_up.REVERSE, made_up.SORT, made_up.COUNT, made_up.MATCH_BRACKETS),
+    *(MASKED, CHARACTERS, made_up.DECODER_COPY, made_up.DECODER_REVERSE, TRANSLATE),
 )
 
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
@@ -40,7 +21,7 @@ TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
 
 
 def make_data(recipe: DataRecipe) -> Data:
-    """Make a recipe's data; RecipeError if there are too few sequences, too many tokens, or no text."""
+    """Return a recipe's data; RecipeError if there are too few sequences, too many tokens, or no text."""
     tokens = recipe.n_train * recipe.length
     if tokens > MAX_TRAIN_TOKENS:
         reason = f"sequences of up to {recipe.length} are {tokens:,} tokens, of which {MAX_TRAIN_TOKENS:,} are the most"

@@ -1,15 +1,10 @@
-"""Made-up sequences of letters and brackets, whose right answers are known; none occurs twice.
+"""Made-up sequences whose right answers are known; none occurs twice. Legend: N sequences, T tokens in the longest."""
 
-Legend: N sequences, T tokens in the longest. Ids are 0 after a sequence's end.
-"""
-
-import math
-from abc import abstractmethod
-from collections.abc import Collection
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import KW_ONLY, dataclass, field, replace
 from itertools import islice
 from string import ascii_lowercase
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -30,7 +25,7 @@ from playground.training.tasks.task import (
     DataRecipe,
     Examples,
     Task,
-    commonest_answer_share,
+    build_data,
     generator,
 )
 
@@ -43,112 +38,124 @@ _ROUND = 1_024
 """Fewest sequences drawn at once."""
 
 
+Drawn = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""Symbols, counted from 0, (N, T), and lengths, (N, 1)."""
+
+
+def letters(n_symbols: int) -> tuple[str, ...]:
+    """Return the first letters."""
+    return tuple(ascii_lowercase[:n_symbols])
+
+
+def from_half(length: int) -> tuple[int, int]:
+    """Return half the length, and the length."""
+    return max(2, length // 2), length
+
+
+def draw_letters(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+    """Draw letters and lengths, both uniform."""
+    shortest, longest = from_half(recipe.length)
+    lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random)
+    return torch.randint(0, recipe.n_symbols, (n, recipe.length), generator=random).numpy(), lengths.numpy()
+
+
+@dataclass(frozen=True, eq=False)
 class MadeUpTask(Task):
-    """A task on random sequences of letters, a class for every token. Most need `answers` alone."""
+    """A task on random sequences, a class for every token; with a decoder, the target ends with [EOS]."""
 
-    rule = "always answer with the symbol that is the commonest answer in the training set"
-    ablation_sizes: ClassVar = {"length": 8, "n_symbols": 8}
-    counts_symbols = True
-    specials: ClassVar[tuple[str, ...]] = SPECIALS
-    """The tokens that its vocabulary begins with."""
-    sequences_of: ClassVar[tuple[str, str]] = "sequences", "symbols"
-    """For errors."""
+    answers: Callable[[Tensor, int], Tensor]
+    """(N, T) ids, the longest length → (N, T) classes; the first symbol's id is `first_id`."""
+    _: KW_ONLY
+    symbols: Callable[[int], tuple[str, ...]] = letters
+    """By the recipe's number of them, in the order of ids."""
+    source: tuple[str, ...] = ()
+    """What is read, if answers have symbols of their own."""
+    labels: Callable[[int], tuple[str, ...]] | None = None
+    """Names of classes, by the longest length; None if classes are tokens."""
+    lengths: Callable[[int], tuple[int, int]] = from_half
+    """Fewest and most symbols of a sequence."""
+    numbers: Callable[[DataRecipe, int, torch.Generator], Drawn] = draw_letters
+    wrong: float = 0.0
+    """Share of training answers that are another symbol."""
+    ablation_sizes: Mapping[str, Any] = field(default_factory=lambda: {"length": 8, "n_symbols": 8})
+    counts_symbols: bool = True
 
-    @abstractmethod
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The class of every token, (N, T) → (N, T); the first symbol's id is `first_id`."""
-
-    def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """In the order of ids."""
-        return tuple(ascii_lowercase[:n_symbols])
-
-    def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """What is read, if answers have symbols of their own."""
-        return self.symbols(n_symbols)
-
-    def labels(self, length: int) -> tuple[str, ...] | None:
-        """Names of classes; None if classes are tokens."""
-        return None
-
-    def lengths(self, length: int) -> tuple[int, int]:
-        """Fewest and most symbols of a sequence."""
-        return max(2, length // 2), length
-
-    def count_sequences(self, length: int, n_symbols: int) -> int:
-        """How many different sequences there are."""
-        shortest, longest = self.lengths(length)
-        return sum(n_symbols**n for n in range(shortest, longest + 1))
-
-    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sequences: (n, recipe.length) ids, lengths uniform."""
-        shortest, longest = self.lengths(recipe.length)
-        lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random)
-        end = self.first_id + recipe.n_symbols
-        ids = torch.randint(self.first_id, end, (n, recipe.length), generator=random)
-        return cut_off(ids.numpy(), lengths.numpy())
-
-    def examples(self, ids: Tensor, length: int) -> Examples:
-        """Questions on sequences (N, T), and answers."""
-        return Examples(ids, self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE))
+    @property
+    def specials(self) -> tuple[str, ...]:
+        """The tokens that its vocabulary begins with."""
+        return (*SPECIALS, BOS, EOS) if self.has_decoder else SPECIALS
 
     @property
     def first_id(self) -> int:
         """The id of the first symbol."""
         return len(self.specials)
 
+    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
+        """Draw n sequences, (n, recipe.length) ids, 0 after the end."""
+        numbers, lengths = self.numbers(recipe, n, random)
+        return np.where(np.arange(numbers.shape[1]) < lengths, self.first_id + numbers, 0).astype(np.uint8)
+
+    def examples(self, ids: Tensor, length: int) -> Examples:
+        """Return questions on sequences (N, T), and answers, (N, T), with a decoder (N, T + 1)."""
+        answers = self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE)
+        if self.has_decoder:
+            ends = (ids != PAD_ID).sum(1, keepdim=True)
+            answers = F.pad(answers, (0, 1), value=IGNORE).scatter(1, ends, EOS_ID)
+        return Examples(ids, answers)
+
     def read(self, text: str, recipe: DataRecipe) -> Examples:
-        """Read a typed sequence with its answer; InputError if it is empty, too long, or has another symbol."""
+        """Read a typed sequence with its answer; InputError if it can't be read."""
         symbols = {symbol: i for i, symbol in enumerate(self.symbols(recipe.n_symbols), self.first_id)}
-        known, (_, longest) = self.source_symbols(recipe.n_symbols), self.lengths(recipe.length)
+        known, (_, longest) = self.source or self.symbols(recipe.n_symbols), self.lengths(recipe.length)
         typed = split_words(text)
         if max(map(len, known)) == 1:
             typed = list("".join(typed))
         unknown = list(dict.fromkeys(symbol for symbol in typed if symbol not in known))
         if unknown or not 0 < len(typed) <= longest:
-            named = join_words(
-                [
-                    *(quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]),
-                    *(["others"] if len(unknown) > _MOST_NAMED else []),
-                ]
-            )
+            named = [quote_word(symbol, longest=20) for symbol in unknown[:_MOST_NAMED]]
+            named += ["others"] * (len(unknown) > _MOST_NAMED)
             count = f"{len(typed):,} symbols are too many" if typed else "There is nothing to read"
-            problem = f"The network does not know {named}" if unknown else count
+            problem = f"The network does not know {join_words(named)}" if unknown else count
             raise InputError(f"{problem}. {self.describe_input(recipe)}")
         return self.examples(torch.tensor([[symbols[symbol] for symbol in typed]]), recipe.length)
 
-    def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """What sets a sequence apart from all training ones; else empty."""
-        shortest, longest = self.lengths(recipe.length)
-        if len(sequence.split()) >= shortest:
-            return ""
-        _, symbols = self.sequences_of
-        return f"This one is shorter than all that it has learnt from: they have {shortest} to {longest} {symbols}."
-
     def describe_input(self, recipe: DataRecipe) -> str:
-        """What `read` takes, in one sentence."""
+        """Return what `read` takes, in one sentence."""
         lengths = " to ".join(map(str, dict.fromkeys(self.lengths(recipe.length))))
-        known = self.join(self.source_symbols(recipe.n_symbols))
+        known = self.join(self.source or self.symbols(recipe.n_symbols))
         return f"It has learnt from sequences of {lengths} of these: {known}."
 
     def make_data(self, recipe: DataRecipe) -> Data:
-        """Sequences with answers; RecipeError without enough."""
+        """Return sequences with answers; RecipeError if there are too few."""
         vocabulary = (*self.specials, *self.symbols(recipe.n_symbols))
         train, validation = (self.examples(ids, recipe.length) for ids in self.sequences(recipe))
+        if self.wrong:
+            train = self._with_errors(train, recipe)
         example = self.join(vocabulary[i] for i in validation[:1].ids[0].tolist())
-        return self.build_data(vocabulary, train, validation, example=example, labels=self.labels(recipe.length))
+        labels = None if self.labels is None else self.labels(recipe.length)
+        return build_data(self, vocabulary, train, validation, example, labels)
+
+    def _with_errors(self, train: Examples, recipe: DataRecipe) -> Examples:
+        random, targets = generator(recipe.seed, "errors"), train.targets
+        is_wrong = (torch.rand(targets.shape, generator=random) < self.wrong) & (targets != IGNORE)
+        steps = torch.randint(1, recipe.n_symbols, targets.shape, generator=random)
+        others = self.first_id + (targets - self.first_id + steps) % recipe.n_symbols
+        return Examples(train.ids, torch.where(is_wrong, others, targets))
 
     def sequences(self, recipe: DataRecipe) -> tuple[Tensor, Tensor]:
-        """Sequences for training, (N, T) int64, and for validation; none occurs twice.
-
-        Lengths are uniform from half the recipe's on, while there are new ones; RecipeError if none are left.
-        """
-        self._check_variety(recipe)
+        """Draw different sequences for training and validation, (N, T) int64; RecipeError if too few are left."""
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
         train = self._distinct(recipe, recipe.n_train, "train", set(validation))
+        if len(validation) < recipe.n_validation or not train:
+            reason = (
+                f"makes only {len(validation) + len(train):,} different sequences, too few to hold back "
+                f"{recipe.n_validation:,} for validation and to learn from others"
+            )
+            raise RecipeError("length", recipe.length, reason, ("a larger one",))
         return _as_ids(train), _as_ids(validation)
 
     def _distinct(self, recipe: DataRecipe, n: int, purpose: str, taken: Collection[bytes]) -> list[bytes]:
-        """Up to n new sequences, as bytes of ids."""
+        """Return up to n new sequences, as bytes of ids."""
         random, distinct = generator(recipe.seed, purpose), dict[bytes, None]()
         before = -1
         while before < len(distinct) < n:
@@ -157,37 +164,11 @@ class MadeUpTask(Task):
             distinct.update((key, None) for row in rows if (key := row.tobytes()) not in taken)
         return list(islice(distinct, n))
 
-    def _check_variety(self, recipe: DataRecipe) -> None:
-        needed, length = recipe.n_validation + min(recipe.n_train, recipe.n_validation), recipe.length
-        available = self.count_sequences(length, recipe.n_symbols)
-        if available >= needed:
-            return
-        more = range(recipe.n_symbols + 1, len(ascii_lowercase) + 1) if self.counts_symbols else ()
-        field, value = "n_symbols", recipe.n_symbols
-        enough = next((n for n in more if self.count_sequences(length, n) >= needed), None)
-        if enough is None:
-            field, value, longer = "length", length, range(length + 1, 257)
-            enough = next(n for n in longer if self.count_sequences(n, recipe.n_symbols) >= needed)
-        sequences, symbols = self.sequences_of
-        lengths = " to ".join(map(str, dict.fromkeys(self.lengths(length))))
-        raise RecipeError(
-            field,
-            value,
-            f"makes only {available:,} different {sequences} of {lengths} {symbols}, too few to hold back "
-            f"{recipe.n_validation:,} for validation and to learn from others",
-            (enough,),
-        )
-
 
 def split_words(text: str) -> list[str]:
-    """Typed words in small letters, without punctuation."""
+    """Return typed words in small letters, without punctuation."""
     kept = (" " if each.isspace() or each in _PUNCTUATION else each for each in text.lower())
     return "".join(each for each in kept if each.isprintable()).split()
-
-
-def cut_off(ids: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.uint8]:
-    """The ids (N, T), 0 after each length, (N, 1)."""
-    return np.where(np.arange(ids.shape[1]) < lengths, ids, 0).astype(np.uint8)
 
 
 def _as_ids(rows: list[bytes]) -> Tensor:
@@ -195,123 +176,28 @@ def _as_ids(rows: list[bytes]) -> Tensor:
     return torch.from_numpy(ids[:, : (ids > 0).sum(1).max()].astype(np.int64))
 
 
-class Copy(MadeUpTask):
-    """Each token's class is the token itself."""
-
-    name, title = "copy", "Copy"
-    question = "Say at every position which symbol stands there."
-    defaults: ClassVar = {"steps": 200}
-    # Each symbol is asked for itself alone: it takes very few sequences, of many symbols, for one to be missing.
-    ablation_sizes: ClassVar = {"length": 8, "n_symbols": 26}
-    ablation_small = 8
-
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The sequences themselves: (N, T) → (N, T)."""
-        return ids
+def copy(ids: Tensor, _: int) -> Tensor:
+    """Return the sequences themselves."""
+    return ids
 
 
-WRONG = 0.3
-"""Share of wrong answers in `CopyWithErrors`."""
+def reverse(ids: Tensor, _: int) -> Tensor:
+    """Return the token at the mirrored position, (N, T) → (N, T)."""
+    places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
+    return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)
 
 
-class CopyWithErrors(Copy):
-    """`Copy` with some wrong training answers."""
-
-    name, title = "copy-with-errors", "Copy, taught with errors"
-    question = (
-        "Say at every position which symbol stands there. Of the answers to learn from, "
-        f"{WRONG:.0%} are wrong; those to measure with are right."
-    )
-    example_note = "This is one to measure with: its answer is right."
-    ablation_sizes: ClassVar = MadeUpTask.ablation_sizes
-    ablation_small = 300
-
-    def make_data(self, recipe: DataRecipe) -> Data:
-        """The data of `Copy`, with errors in training answers."""
-        data = super().make_data(recipe)
-        random, targets = generator(recipe.seed, "errors"), data.train.targets
-        is_wrong = (torch.rand(targets.shape, generator=random) < WRONG) & (targets != IGNORE)
-        steps = torch.randint(1, recipe.n_symbols, targets.shape, generator=random)
-        others = self.first_id + (targets - self.first_id + steps) % recipe.n_symbols
-        train = Examples(data.train.ids, torch.where(is_wrong, others, targets))
-        return replace(data, train=train, baseline=commonest_answer_share(train, data.validation))
+def sort(ids: Tensor, _: int) -> Tensor:
+    """Return the tokens in ascending order, (N, T) → (N, T)."""
+    last = torch.iinfo(ids.dtype).max
+    ordered = ids.masked_fill(ids == 0, last).sort(1).values
+    return ordered.masked_fill(ordered == last, 0)
 
 
-class Reverse(MadeUpTask):
-    """The class is the token at the mirrored position."""
-
-    name, title = "reverse", "Reverse"
-    question = "Say at every position which symbol stands there when the sequence is read backwards."
-
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """(N, T) → (N, T)."""
-        places = (ids > 0).sum(1, keepdim=True) - 1 - torch.arange(ids.shape[1])
-        return ids.gather(1, places.clamp(min=0)).masked_fill(places < 0, 0)
-
-
-class Sort(MadeUpTask):
-    """The class is the token in ascending order."""
-
-    name, title = "sort", "Sort"
-    question = "Say at every position which number stands there once the sequence is in ascending order."
-
-    def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """Numbers from 0."""
-        return tuple(map(str, range(n_symbols)))
-
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """(N, T) → (N, T)."""
-        last = torch.iinfo(ids.dtype).max
-        ordered = ids.masked_fill(ids == 0, last).sort(1).values
-        return ordered.masked_fill(ordered == last, 0)
-
-
-class CountSymbols(MadeUpTask):
-    """The class says how often the symbol occurs: 0 is once."""
-
-    name, title = "count", "Count"
-    question = "Say at every position how often its symbol occurs in the whole sequence."
-    rule = "always answer with the commonest count of the training set"
-
-    def labels(self, length: int) -> tuple[str, ...]:
-        """Counts from 1."""
-        return tuple(str(n) for n in range(1, length + 1))
-
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """(N, T) → (N, T)."""
-        counts = torch.zeros(len(ids), int(ids.max()) + 1, dtype=torch.int64)  # (N, symbols)
-        return counts.scatter_add(1, ids, torch.ones_like(ids)).gather(1, ids) - 1
-
-
-class DecoderCopy(MadeUpTask):
-    """The target is the source, then [EOS]."""
-
-    name, title = "seq2seq-copy", "Copy, with a decoder"
-    question = "Read a sequence with the encoder, and say it again with the decoder, symbol by symbol."
-    rule = (
-        "always answer with the token that is the commonest answer in the training set, a symbol or the [EOS] that "
-        "ends every answer"
-    )
-    defaults: ClassVar = {"steps": 400}
-    has_decoder = True
-    specials = (*SPECIALS, BOS, EOS)
-
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The sequences themselves: (N, T) → (N, T)."""
-        return ids
-
-    def examples(self, ids: Tensor, length: int) -> Examples:
-        """Targets are the answer and [EOS]: (N, T) → (N, T + 1)."""
-        answers = self.answers(ids, length).masked_fill(ids == PAD_ID, IGNORE)
-        lengths = (ids != PAD_ID).sum(1, keepdim=True)
-        return Examples(ids, F.pad(answers, (0, 1), value=IGNORE).scatter(1, lengths, EOS_ID))
-
-
-class DecoderReverse(Reverse, DecoderCopy):
-    """The target is the source backwards, then [EOS]."""
-
-    name, title = "seq2seq-reverse", "Reverse, with a decoder"
-    question = "Read a sequence with the encoder, and say it backwards with the decoder, symbol by symbol."
+def count(ids: Tensor, _: int) -> Tensor:
+    """Return how often each symbol occurs, 0 being once, (N, T) → (N, T)."""
+    counts = torch.zeros(len(ids), int(ids.max()) + 1, dtype=torch.int64)  # (N, symbols)
+    return counts.scatter_add(1, ids, torch.ones_like(ids)).gather(1, ids) - 1
 
 
 BRACKETS = ("(", ")", "[", "]")
@@ -321,77 +207,80 @@ BROKEN = 0.2
 """Share of sequences with a replaced bracket."""
 
 
-class Brackets(MadeUpTask):
-    """The class is the partner's position; the last is none."""
+def match_brackets(ids: Tensor, length: int) -> Tensor:
+    """Return partners: the innermost open bracket of the kind, else `length`, none."""
+    symbol = ids.numpy() - len(SPECIALS)
+    n, n_tokens = symbol.shape
+    kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
+    rows, height = np.arange(n), np.zeros(n, np.int64)
+    stack = np.zeros((n, n_tokens + 1), np.int64)  # the open brackets' positions, the innermost at `height`
+    partners = np.full_like(symbol, length)
+    for t in range(n_tokens):
+        top = stack[rows, height]
+        pair = rows[token[:, t] & closes[:, t] & (height > 0) & (kind[rows, top] == kind[:, t])]
+        partners[pair, t], partners[pair, top[pair]] = top[pair], t
+        height[pair] -= 1
+        opening = rows[token[:, t] & ~closes[:, t]]
+        height[opening] += 1
+        stack[opening, height[opening]] = t
+    return torch.from_numpy(partners)
 
-    name, title = "brackets", "Match brackets"
-    question = "Say for every bracket at which position, counted from 0, its partner stands, or that it has none."
-    rule = "always answer with the commonest position of the training set"
-    defaults: ClassVar = {"length": 16, "n_train": 8_192, "steps": 800}
-    ablation_sizes: ClassVar = {"length": 12}
-    counts_symbols = False
-    sequences_of = "balanced sequences", "brackets"
 
-    def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """Both kinds, whatever the recipe says."""
-        return BRACKETS
+def even_lengths(length: int) -> tuple[int, int]:
+    """Return even numbers from half the length on."""
+    shortest, longest = from_half(length)
+    return shortest + shortest % 2, longest - longest % 2
 
-    def labels(self, length: int) -> tuple[str, ...]:
-        """Positions from 0, and `none`."""
-        return (*map(str, range(length)), "none")
 
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """A closing bracket belongs to the innermost open one of its kind, else to none."""
-        symbol = ids.numpy() - self.first_id
-        n, n_tokens = symbol.shape
-        kind, closes, token = symbol // 2, symbol % 2 == 1, symbol >= 0
-        rows, height = np.arange(n), np.zeros(n, np.int64)
-        stack = np.zeros((n, n_tokens + 1), np.int64)  # the open brackets' positions, the innermost at `height`
-        partners = np.full_like(symbol, length)
-        for t in range(n_tokens):
-            top = stack[rows, height]
-            pair = rows[token[:, t] & closes[:, t] & (height > 0) & (kind[rows, top] == kind[:, t])]
-            partners[pair, t], partners[pair, top[pair]] = top[pair], t
-            height[pair] -= 1
-            opening = rows[token[:, t] & ~closes[:, t]]
-            height[opening] += 1
-            stack[opening, height[opening]] = t
-        return torch.from_numpy(partners)
+def draw_brackets(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+    """Draw balanced sequences, all of one length equally likely; some are broken.
 
-    def lengths(self, length: int) -> tuple[int, int]:
-        """Even numbers."""
-        shortest, longest = super().lengths(length)
-        return shortest + shortest % 2, longest - longest % 2
+    Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
+    """
+    length = recipe.length
+    shortest, longest = even_lengths(length)
+    pairs = torch.randint(shortest // 2, longest // 2 + 1, (n,), generator=random).numpy()
+    coins = torch.rand(n, length, generator=random).numpy()
+    kinds = torch.randint(2, (n, length), generator=random).numpy()
+    rows, height = np.arange(n), np.zeros(n, np.int64)
+    open_kinds = np.zeros((n, length + 1), np.int64)  # the kind of the bracket that is open at each height
+    drawn = np.zeros((n, length), np.int64)
+    for t in range(length):
+        left = np.maximum(2 * pairs - t, 1)  # brackets to come; past the end it does not matter
+        opens = coins[:, t] < (height + 2) * (left - height) / (2 * left * (height + 1))
+        height += opens
+        open_kinds[rows, height] = np.where(opens, kinds[:, t], open_kinds[rows, height])
+        drawn[:, t] = 2 * open_kinds[rows, height] + ~opens
+        height -= ~opens
 
-    def count_sequences(self, length: int, n_symbols: int) -> int:
-        """Catalan's number of shapes, two kinds for each pair."""
-        shortest, longest = self.lengths(length)
-        pairs = range(shortest // 2, longest // 2 + 1)
-        return sum(math.comb(2 * n, n) // (n + 1) * 2**n for n in pairs)
+    place = (torch.rand(n, generator=random, dtype=torch.float64).numpy() * 2 * pairs).astype(np.int64)
+    other = torch.randint(1, len(BRACKETS), (n,), generator=random).numpy()
+    broken = torch.rand(n, generator=random).numpy() < BROKEN
+    drawn[rows, place] = (drawn[rows, place] + broken * other) % len(BRACKETS)
+    return drawn, 2 * pairs[:, None]
 
-    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Balanced sequences, all of one length equally likely; some are broken.
 
-        Source: Arnold & Sleep 1980, "Uniform random generation of balanced parenthesis strings".
-        """
-        length = recipe.length
-        shortest, longest = self.lengths(length)
-        pairs = torch.randint(shortest // 2, longest // 2 + 1, (n,), generator=random).numpy()
-        coins = torch.rand(n, length, generator=random).numpy()
-        kinds = torch.randint(2, (n, length), generator=random).numpy()
-        rows, height = np.arange(n), np.zeros(n, np.int64)
-        open_kinds = np.zeros((n, length + 1), np.int64)  # the kind of the bracket that is open at each height
-        drawn = np.zeros((n, length), np.int64)
-        for t in range(length):
-            left = np.maximum(2 * pairs - t, 1)  # brackets to come; past the end it does not matter
-            opens = coins[:, t] < (height + 2) * (left - height) / (2 * left * (height + 1))
-            height += opens
-            open_kinds[rows, height] = np.where(opens, kinds[:, t], open_kinds[rows, height])
-            drawn[:, t] = 2 * open_kinds[rows, height] + ~opens
-            height -= ~opens
-
-        place = (torch.rand(n, generator=random, dtype=torch.float64).numpy() * 2 * pairs).astype(np.int64)
-        other = torch.randint(1, len(BRACKETS), (n,), generator=random).numpy()
-        broken = torch.rand(n, generator=random).numpy() < BROKEN
-        drawn[rows, place] = (drawn[rows, place] + broken * other) % len(BRACKETS)
-        return cut_off(self.first_id + drawn, 2 * pairs[:, None])
+# Each symbol is asked for itself alone: it takes very few sequences, of many symbols, for one to be missing.
+COPY = MadeUpTask(
+    "copy", "Copy", copy, defaults={"steps": 200}, ablation_sizes={"length": 8, "n_symbols": 26}, ablation_small=8
+)
+COPY_WITH_ERRORS = MadeUpTask(
+    "copy-with-errors", "Copy, taught with errors", copy, wrong=0.3, defaults={"steps": 200}, ablation_small=300
+)
+REVERSE = MadeUpTask("reverse", "Reverse", reverse)
+SORT = MadeUpTask("sort", "Sort", sort, symbols=lambda n_symbols: tuple(map(str, range(n_symbols))))
+COUNT = MadeUpTask("count", "Count", count, labels=lambda length: tuple(str(n) for n in range(1, length + 1)))
+MATCH_BRACKETS = MadeUpTask(
+    "brackets",
+    "Match brackets",
+    match_brackets,
+    symbols=lambda _: BRACKETS,
+    labels=lambda length: (*map(str, range(length)), "none"),
+    lengths=even_lengths,
+    numbers=draw_brackets,
+    defaults={"length": 16, "n_train": 8_192, "steps": 800},
+    ablation_sizes={"length": 12},
+    counts_symbols=False,
+)
+DECODER_COPY = MadeUpTask("seq2seq-copy", "Copy, with a decoder", copy, defaults={"steps": 400}, has_decoder=True)
+DECODER_REVERSE = replace(DECODER_COPY, name="seq2seq-reverse", title="Reverse, with a decoder", answers=reverse)

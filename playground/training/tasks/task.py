@@ -1,13 +1,9 @@
-"""What every task knows: its texts, data, network, and the settings that count for it.
-
-Legend: N sequences, T tokens, T' targets of the longest.
-"""
+"""What every task knows: its data and settings. Legend: N sequences, T tokens, T' targets of the longest."""
 
 import hashlib
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Annotated, Any
 
 import torch
 import torch.nn.functional as F
@@ -28,7 +24,7 @@ PAD_ID, UNKNOWN_ID, MASK_ID, BOS_ID, EOS_ID = range(5)
 
 @dataclass(frozen=True, eq=False)
 class Examples:
-    """Sequences and their targets, on the CPU."""
+    """Sequences and their targets."""
 
     ids: Tensor
     """(N, T) int64; 0 after the end."""
@@ -46,7 +42,7 @@ class Examples:
         return Examples(self.ids[rows, :width], self.targets[rows, : width + extra])
 
     def to(self, device: torch.device) -> "Examples":
-        """These examples on another device."""
+        """Return them on another device."""
         return Examples(self.ids.to(device), self.targets.to(device))
 
     @property
@@ -67,18 +63,18 @@ class Examples:
 
     @property
     def n_answers(self) -> int:
-        """The number of asked positions."""
+        """Asked positions."""
         return int((self.targets != IGNORE).sum())
 
 
 def share_right(answers: Tensor, targets: Tensor) -> float:
-    """Share of asked positions answered right."""
+    """Return the share of asked positions answered right."""
     right = (answers == targets)[targets != IGNORE]
     return float(right.to(torch.float64).mean())
 
 
 def commonest_answer_share(train: Examples, validation: Examples) -> float:
-    """Validation share of the commonest training target."""
+    """Return the validation share of the commonest training target."""
     answer = train.targets[train.targets != IGNORE].bincount().argmax()
     return share_right(answer, validation.targets)
 
@@ -101,70 +97,47 @@ class DataRecipe:
     """Of all draws."""
 
 
-class Task(ABC):
-    """Something to learn. A new one is a subclass here, and an entry of `TASKS`."""
+@dataclass(frozen=True, eq=False)
+class Task:
+    """Something to learn; its question and the rule to beat are words of the page Training."""
 
-    name: ClassVar[str]
+    name: str
     """As a recipe calls it."""
-    title: ClassVar[str]
+    title: str
     """On pages and in links."""
-    question: ClassVar[str]
-    """What has to be learnt, in one sentence."""
-    example_note: ClassVar[str] = ""
-    rule: ClassVar[str]
-    """The baseline, in words."""
-    defaults: ClassVar[Mapping[str, Any]] = {}
-    """Where a recipe starts, by field."""
-    ablation_sizes: ClassVar[Mapping[str, Any]] = {}
-    """By field."""
-    ablation_small: ClassVar[int] = 100
+    _: KW_ONLY
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+    """Of the recipe."""
+    ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
+    ablation_small: int = 100
     """Training sequences that are learnt by heart."""
-    has_decoder: ClassVar[bool] = False
-    """Else an encoder with a head."""
-    predicts_next: ClassVar[bool] = False
+    has_decoder: bool = False
+    predicts_next: bool = False
     """Later tokens are hidden then."""
-    reads_text: ClassVar[bool] = False
-    """Whether tokens are characters of `text`."""
-    counts_symbols: ClassVar[bool] = False
-    """Whether the recipe's `n_symbols` counts."""
+    reads_text: bool = False
+    counts_symbols: bool = False
+    """Whether `n_symbols` counts."""
 
-    @abstractmethod
     def make_data(self, recipe: DataRecipe) -> "Data":
-        """The recipe's data; RecipeError without any."""
-
-    def build_data(
-        self,
-        vocabulary: tuple[str, ...],
-        train: Examples,
-        validation: Examples,
-        *,
-        example: str,
-        labels: tuple[str, ...] | None = None,
-        baseline: float | None = None,
-    ) -> "Data":
-        """`Data` of this task, with its rule as the default baseline."""
-        tokenizer = word_level_tokenizer(vocabulary, blanks_between=not self.reads_text)
-        labels = tuple(map(tokenizer.id_to_token, range(len(vocabulary)))) if labels is None else labels
-        baseline = commonest_answer_share(train, validation) if baseline is None else baseline
-        return Data(self, tokenizer, vocabulary, labels, train, validation, baseline, example)
+        """Return a recipe's data; RecipeError if there can be none."""
+        raise NotImplementedError
 
     @property
-    def unused_fields(self) -> dict[str, str]:
-        """The recipe's fields that change nothing in this task, each with the reason."""
-        reasons = {
-            "text": "" if self.reads_text else "its sequences are made up",
-            "n_symbols": "" if self.counts_symbols else "its symbols are given",
-            "causal": "" if self.predicts_next else "nothing comes next that would have to be hidden",
-            "mask_padding": "windows of text are equally long, so that nothing is padded" if self.reads_text else "",
+    def unused_fields(self) -> set[str]:
+        """Return the recipe's fields that change nothing in this task."""
+        return {
+            *([] if self.reads_text else ["text"]),
+            *([] if self.counts_symbols else ["n_symbols"]),
+            *([] if self.predicts_next else ["causal"]),
+            *(["mask_padding"] if self.reads_text else []),  # windows of text are equally long
         }
-        return {field: reason for field, reason in reasons.items() if reason}
 
     def join(self, tokens: Iterable[str]) -> str:
-        """Tokens as text."""
+        """Return tokens as text."""
         return ("" if self.reads_text else " ").join(tokens)
 
     def show_blanks(self, sequence: str) -> str:
-        """A sequence with visible blanks."""
+        """Return a sequence with visible blanks."""
         return sequence.replace(" ", visible(" ")) if self.reads_text else sequence
 
 
@@ -173,14 +146,12 @@ class Data:
     """Everything that a task's network sees."""
 
     task: Task
-    """What has to be learnt."""
     tokenizer: Tokenizer
     vocabulary: tuple[str, ...]
     """In the order of ids."""
     labels: tuple[str, ...]
     """Of classes."""
     train: Examples
-    """What is learnt from."""
     validation: Examples
     """Sequences that do not occur in `train`."""
     baseline: float
@@ -189,11 +160,27 @@ class Data:
     """The first validation sequence, as text."""
 
     def text(self, ids: list[int]) -> str:
-        """Ids as text."""
+        """Return ids as text."""
         return self.task.join(self.vocabulary[i] for i in ids)
 
 
+def build_data(
+    task: Task,
+    vocabulary: tuple[str, ...],
+    train: Examples,
+    validation: Examples,
+    example: str,
+    labels: tuple[str, ...] | None = None,
+    baseline: float | None = None,
+) -> Data:
+    """Return the data of a task; by default classes are tokens, and the rule is the commonest answer."""
+    tokenizer = word_level_tokenizer(vocabulary, blanks_between=not task.reads_text)
+    labels = labels or tuple(map(tokenizer.id_to_token, range(len(vocabulary))))
+    baseline = commonest_answer_share(train, validation) if baseline is None else baseline
+    return Data(task, tokenizer, vocabulary, labels, train, validation, baseline, example)
+
+
 def generator(seed: int, purpose: str, device: torch.device | None = None) -> torch.Generator:
-    """A generator that depends on the run's seed and its purpose alone."""
+    """Return a generator that depends on the run's seed and its purpose alone."""
     digest = hashlib.sha256(f"{seed}/{purpose}".encode()).digest()
     return torch.Generator(device or torch.device("cpu")).manual_seed(int.from_bytes(digest[:7], "big"))

@@ -5,9 +5,8 @@ Legend: N windows, T characters in each.
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 import torch
@@ -27,6 +26,7 @@ from playground.training.tasks.task import (
     DataRecipe,
     Examples,
     Task,
+    build_data,
     generator,
     share_right,
 )
@@ -44,51 +44,8 @@ PRINTABLE = tuple(map(chr, range(ord(" "), ord("~") + 1)))
 TYPEWRITTEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "–": "-", "—": "-", "…": "..."})
 
 
-class MaskedCharacters(Task):
-    """The class of a [MASK] is the character behind it."""
-
-    name, title = "masked", "Fill in the gaps"
-    question = "Say which character each [MASK] hides, from the characters on both sides."
-    example_note = "The answer is the hidden characters alone, in their order."
-    rule = "always answer with the commonest character that a [MASK] of the training set hides"
-    defaults: ClassVar = {"length": 32, "n_train": 16_384, "lr": 3e-3, "steps": 1_000}
-    ablation_sizes: ClassVar = {"length": 16}
-    reads_text = True
-
-    def make_data(self, recipe: DataRecipe) -> Data:
-        """Windows with gaps; RecipeError if the text can't be learnt from."""
-        windows = cut_windows(recipe, recipe.length)
-        train = hide_characters(windows.train, generator(recipe.seed, "training gaps"))
-        validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
-        hidden = (validation.targets[0] != IGNORE).tolist()
-        example = "".join(MASK if gap else character for gap, character in zip(hidden, windows.first, strict=True))
-        return self.build_data(windows.vocabulary, train, validation, example=example)
-
-
-class NextCharacter(Task):
-    """The class is the next character."""
-
-    name, title = "characters", "Next character"
-    question = "Say at every position which character comes next, from this one and those before it."
-    example_note = "The answer is the same text, one character further on."
-    rule = "answer with the character that most often follows the present one in the training text"
-    defaults: ClassVar = {"length": 64, "n_train": 16_384, "batch_size": 32, "lr": 4e-3}
-    ablation_sizes: ClassVar = {"length": 16}
-    predicts_next = True
-    reads_text = True
-
-    def make_data(self, recipe: DataRecipe) -> Data:
-        """Windows and next characters; RecipeError if the text can't be learnt from."""
-        windows = cut_windows(recipe, recipe.length + 1)
-        train, validation = (
-            Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in (windows.train, windows.validation)
-        )
-        baseline = _commonest_follower_share(windows.train_text, validation)
-        return self.build_data(windows.vocabulary, train, validation, example=windows.first, baseline=baseline)
-
-
 def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
-    """[MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
+    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
 
     Unlike Devlin et al. 2018, section 3.1, no token is replaced by another.
     """
@@ -96,6 +53,28 @@ def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
     places = torch.rand(ids.shape, generator=random).topk(n_hidden, dim=1).indices
     hidden = torch.zeros(ids.shape, dtype=torch.bool).scatter(1, places, True)
     return Examples(ids.masked_fill(hidden, MASK_ID), ids.masked_fill(~hidden, IGNORE))
+
+
+@dataclass(frozen=True, eq=False)
+class TextTask(Task):
+    """A task on windows of text: which character a [MASK] hides, or which comes next."""
+
+    _: KW_ONLY
+    reads_text: bool = True
+
+    def make_data(self, recipe: DataRecipe) -> Data:
+        """Return windows with targets; RecipeError if the text can't be learnt from."""
+        windows = cut_windows(recipe, recipe.length + self.predicts_next)
+        if self.predicts_next:
+            parts = (windows.train, windows.validation)
+            train, validation = (Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in parts)
+            baseline = _commonest_follower_share(windows.train_text, validation)
+            return build_data(self, windows.vocabulary, train, validation, windows.first, baseline=baseline)
+        train = hide_characters(windows.train, generator(recipe.seed, "training gaps"))
+        validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
+        hidden = (validation.targets[0] != IGNORE).tolist()
+        example = "".join(MASK if gap else character for gap, character in zip(hidden, windows.first, strict=True))
+        return build_data(self, windows.vocabulary, train, validation, example)
 
 
 def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
@@ -123,8 +102,10 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
     """Cut windows at random places; RecipeError for a text that is blank, too short or repeats itself."""
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
-    _check_length(recipe, text, width)
     held_back = len(text) // HELD_BACK
+    if held_back < width:
+        reason = f"has {len(text):,} characters, too few to hold back a tenth for validation in windows of {width}"
+        raise _text_error(recipe, reason, f"a text of at least {HELD_BACK * width:,} characters, or a smaller length,")
     seen, unseen = text[:-held_back], text[-held_back:]
     ids = torch.from_numpy(_encode(text, kinds))
     validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
@@ -145,13 +126,13 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
 
 @lru_cache(maxsize=1)
 def help_topics() -> str:
-    """Python's help topics, every paragraph once."""
+    """Return Python's help topics, every paragraph once."""
     paragraphs = (" ".join(paragraph.split()) for topic in english_texts() for paragraph in topic.split("\n\n"))
     return clean(" ".join(dict.fromkeys(paragraphs)).translate(TYPEWRITTEN))
 
 
 def clean(text: str) -> str:
-    """A text with single blanks, without [MASK]."""
+    """Return a text with single blanks, without [MASK]."""
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
 
 
@@ -163,23 +144,6 @@ def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
         reason = f"has one character only, {text[0]!r}: there is nothing to learn"
         raise _text_error(recipe, reason, "a sentence or two")
     return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
-
-
-def _check_length(recipe: DataRecipe, text: str, width: int) -> None:
-    held_back = len(text) // HELD_BACK
-    if held_back >= width:
-        return
-    shortest = HELD_BACK * (2 + width - recipe.length)
-    if len(text) < shortest:
-        reason = f"has {len(text)} characters, too few to hold back a tenth for validation"
-        raise _text_error(recipe, reason, f"a text of at least {shortest} characters, at length=2,")
-    raise RecipeError(
-        "length",
-        recipe.length,
-        f"is too long a window for a text of {len(text):,} characters, of which the last tenth, {held_back:,}, is held "
-        f"back for validation: it takes at least {HELD_BACK * width:,} characters",
-        (held_back - width + recipe.length,),
-    )
 
 
 def _text_error(recipe: DataRecipe, reason: str, works: str) -> RecipeError:
@@ -197,10 +161,25 @@ def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
 def _starts(
     text: str, length: int, width: int, n: int, random: torch.Generator, taken: Collection[str]
 ) -> dict[str, int]:
-    """Up to n different windows, and where they begin."""
+    """Return up to n different windows, and where they begin."""
     found: dict[str, int] = {}
     for start in torch.randperm(len(text) - width + 1, generator=random).tolist():
         window = text[start : start + length]
         if window not in taken and found.setdefault(window, start) == start and len(found) == n:
             break
     return found
+
+
+MASKED = TextTask(
+    "masked",
+    "Fill in the gaps",
+    defaults={"length": 32, "n_train": 16_384, "lr": 3e-3, "steps": 1_000},
+    ablation_sizes={"length": 16},
+)
+CHARACTERS = TextTask(
+    "characters",
+    "Next character",
+    defaults={"length": 64, "n_train": 16_384, "batch_size": 32, "lr": 4e-3},
+    ablation_sizes={"length": 16},
+    predicts_next=True,
+)

@@ -5,71 +5,31 @@ Legend: N sentences, T words in the longest. Ids are 0 after the end.
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
-from typing import ClassVar
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
-from playground.training.tasks.symbol_tasks import DecoderCopy, cut_off
+from playground.training.tasks.symbol_tasks import DECODER_COPY, Drawn
 from playground.training.tasks.task import DataRecipe
 
+_WORDS = {
+    "article": "the le la, a un une, my mon ma, this ce cette",
+    "adjective": "small petit petite, big grand grande, pretty joli jolie, good bon bonne",
+    "colour": "black noir noire, white blanc blanche, green vert verte, grey gris grise, blue bleu bleue",
+    "noun": "cat chat -, dog chien -, horse cheval -, boy garçon -, king roi -, book livre -, garden jardin -, "
+    "bread pain -, cow - vache, girl - fille, queen - reine, house - maison, flower - fleur, car - voiture, "
+    "door - porte, apple - pomme",
+    "verb": "sees voit voit, finds trouve trouve, wants veut veut, takes prend prend, shows montre montre, "
+    "draws dessine dessine",
+    "preposition": "in dans dans, on sur sur, under sous sous, behind derrière derrière, with avec avec",
+}
+
 WORDS: dict[str, tuple[tuple[str, str, str], ...]] = {
-    "article": (("the", "le", "la"), ("a", "un", "une"), ("my", "mon", "ma"), ("this", "ce", "cette")),
-    "adjective": (
-        ("small", "petit", "petite"),
-        ("big", "grand", "grande"),
-        ("pretty", "joli", "jolie"),
-        ("good", "bon", "bonne"),
-    ),
-    "colour": (
-        ("black", "noir", "noire"),
-        ("white", "blanc", "blanche"),
-        ("green", "vert", "verte"),
-        ("grey", "gris", "grise"),
-        ("blue", "bleu", "bleue"),
-    ),
-    "noun": (
-        ("cat", "chat", ""),
-        ("dog", "chien", ""),
-        ("horse", "cheval", ""),
-        ("boy", "garçon", ""),
-        ("king", "roi", ""),
-        ("book", "livre", ""),
-        ("garden", "jardin", ""),
-        ("bread", "pain", ""),
-        ("cow", "", "vache"),
-        ("girl", "", "fille"),
-        ("queen", "", "reine"),
-        ("house", "", "maison"),
-        ("flower", "", "fleur"),
-        ("car", "", "voiture"),
-        ("door", "", "porte"),
-        ("apple", "", "pomme"),
-    ),
-    "verb": tuple(
-        (english, french, french)
-        for english, french in (
-            ("sees", "voit"),
-            ("finds", "trouve"),
-            ("wants", "veut"),
-            ("takes", "prend"),
-            ("shows", "montre"),
-            ("draws", "dessine"),
-        )
-    ),
-    "preposition": tuple(
-        (english, french, french)
-        for english, french in (
-            ("in", "dans"),
-            ("on", "sur"),
-            ("under", "sous"),
-            ("behind", "derrière"),
-            ("with", "avec"),
-        )
-    ),
+    name: tuple((english, he.strip("-"), she.strip("-")) for english, he, she in map(str.split, words.split(", ")))
+    for name, words in _WORDS.items()
 }
 """By class: English, masculine French, feminine French."""
 
@@ -106,89 +66,67 @@ _TRANSLATIONS = torch.tensor(
 """(English words, 2): masculine, feminine."""
 
 
-class Translate(DecoderCopy):
-    """The French of an English sentence, each colour behind its noun."""
+def translate(ids: Tensor, _: int) -> Tensor:
+    """Return the French words, (N, T) → (N, T)."""
+    word = _word_numbers(ids)
+    is_noun = _is_of_class(word, "noun")
+    gender = torch.zeros_like(word)
+    following = torch.zeros_like(word[:, 0])
+    for t in reversed(range(word.shape[1])):
+        following = torch.where(is_noun[:, t], _IS_FEMININE[word[:, t]], following)
+        gender[:, t] = following
+    return (DECODER_COPY.first_id + _TRANSLATIONS[word, gender]).gather(1, source_places(ids))
 
-    name, title = "seq2seq-translate", "Translate, with a decoder"
-    question = "Read an English sentence with the encoder, and say it in French with the decoder, word by word."
-    rule = (
-        "always answer with the token that is the commonest answer in the training set, a word or the [EOS] that ends "
-        "every answer"
-    )
-    defaults: ClassVar = {"length": 10, "steps": 800}
-    ablation_sizes: ClassVar = {"length": 8}
-    counts_symbols = False
-    sequences_of = "sentences", "words"
 
-    def symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """The words of both languages."""
-        return (*ENGLISH, *FRENCH)
+def source_places(ids: Tensor) -> Tensor:
+    """Return for each French word the position of its English one, (N, T)."""
+    word = _word_numbers(ids)
+    swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
+    places = torch.arange(word.shape[1]).repeat(len(word), 1)
+    places[:, :-1] += swapped
+    places[:, 1:] -= swapped
+    return places
 
-    def source_symbols(self, n_symbols: int) -> tuple[str, ...]:
-        """The English words."""
-        return ENGLISH
 
-    def answers(self, ids: Tensor, length: int) -> Tensor:
-        """The French words, (N, T) → (N, T)."""
-        word = self._word_numbers(ids)
-        is_noun = _is_of_class(word, "noun")
-        gender = torch.zeros_like(word)
-        following = torch.zeros_like(word[:, 0])
-        for t in reversed(range(word.shape[1])):
-            following = torch.where(is_noun[:, t], _IS_FEMININE[word[:, t]], following)
-            gender[:, t] = following
-        french = self.first_id + _TRANSLATIONS[word, gender]
-        return french.gather(1, self.source_places(ids))
+def _word_numbers(ids: Tensor) -> Tensor:
+    return (ids - DECODER_COPY.first_id).clamp(0, len(ENGLISH) - 1)
 
-    def source_places(self, ids: Tensor) -> Tensor:
-        """For each French word the position of its English one, (N, T)."""
-        word = self._word_numbers(ids)
-        swapped = (_is_of_class(word[:, :-1], "colour") & _is_of_class(word[:, 1:], "noun")).long()
-        places = torch.arange(word.shape[1]).repeat(len(word), 1)
-        places[:, :-1] += swapped
-        places[:, 1:] -= swapped
-        return places
 
-    def _word_numbers(self, ids: Tensor) -> Tensor:
-        return (ids - self.first_id).clamp(0, len(ENGLISH) - 1)
+def _is_of_class(word: Tensor, word_class: str) -> Tensor:
+    return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
-    def lengths(self, length: int) -> tuple[int, int]:
-        """Of sentences, in words."""
-        return _SHORTEST, length
 
-    def describe_unusual(self, sequence: str, recipe: DataRecipe) -> str:
-        """That these words are no sentence of the grammar; else empty."""
-        if is_sentence(sequence.split()):
-            return ""
-        return "This is no sentence of the grammar that it has learnt: the right answer is word for word."
+def draw_sentences(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+    """Draw sentences, lengths uniform from two words."""
+    length = recipe.length
+    lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
+    coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
+    classes = np.zeros((n, length), np.int64)
+    for row, n_words, own in zip(classes, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
+        row[:n_words] = _draw_classes(n_words, own)
+    first, n_words_of = np.searchsorted(_CLASS, range(len(WORD_CLASSES))), np.bincount(_CLASS)
+    return first[classes] + (coins[1] * n_words_of[classes]).astype(np.int64), lengths
 
-    def count_sequences(self, length: int, n_symbols: int) -> int:
-        """How many sentences there are."""
-        shortest, longest = self.lengths(length)
-        return sum(_count_sentences(n, "verb") for n in range(shortest, longest + 1))
 
-    def draw(self, recipe: DataRecipe, n: int, random: torch.Generator) -> NDArray[np.uint8]:
-        """Random sentences, lengths uniform from two words."""
-        length = recipe.length
-        shortest, longest = self.lengths(length)
-        lengths = torch.randint(shortest, longest + 1, (n, 1), generator=random).numpy()
-        coins = torch.rand(2, n, length, generator=random, dtype=torch.float64).numpy()
-        classes = np.zeros((n, length), np.int64)
-        for row, n_words, own in zip(classes, lengths[:, 0].tolist(), coins[0].tolist(), strict=True):
-            row[:n_words] = _draw_classes(n_words, own)
-        first, n_words_of = np.searchsorted(_CLASS, range(len(WORD_CLASSES))), np.bincount(_CLASS)
-        words = first[classes] + (coins[1] * n_words_of[classes]).astype(np.int64)
-        return cut_off(self.first_id + words, lengths)
+TRANSLATE = replace(
+    DECODER_COPY,
+    name="seq2seq-translate",
+    title="Translate, with a decoder",
+    defaults={"length": 10, "steps": 800},
+    ablation_sizes={"length": 8},
+    counts_symbols=False,
+    answers=translate,
+    symbols=lambda _: (*ENGLISH, *FRENCH),
+    source=ENGLISH,
+    lengths=lambda length: (_SHORTEST, length),
+    numbers=draw_sentences,
+)
 
 
 def is_sentence(words: Sequence[str]) -> bool:
     """Whether these English words are a sentence of the grammar."""
     classes = (WORD_CLASSES[_CLASS[ENGLISH.index(word)]] for word in words if word in ENGLISH)
     return set(words) <= set(ENGLISH) and _SENTENCE.fullmatch(" ".join(classes)) is not None
-
-
-def _is_of_class(word: Tensor, word_class: str) -> Tensor:
-    return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
 
 def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
@@ -205,18 +143,6 @@ def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """Phrases that fill so many words, or leave room for more."""
+    """Return phrases that fill so many words, or leave room for more."""
     fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
     return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)
-
-
-@lru_cache(maxsize=1_024)
-def _count_sentences(n_words: int, joint: str) -> int:
-    n = 0
-    for phrase in PHRASES:
-        n_phrases = int(np.prod([len(WORDS[word_class]) for word_class in phrase]))
-        left = n_words - len(phrase)
-        n += n_phrases * (left == 0)
-        if left > _SHORTEST:
-            n += n_phrases * len(WORDS[joint]) * _count_sentences(left - 1, "preposition")
-    return n

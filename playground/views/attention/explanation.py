@@ -16,11 +16,10 @@ from playground.analysis.attribution import (
     judge,
     split_score,
 )
-from playground.analysis.stream_sources import StreamSplit, split_stream
+from playground.analysis.streams import StreamSplit, split_stream
 from playground.analysis.walkthrough import Walk
 from playground.charts.figure import Array
-from playground.charts.markdown import quote_place
-from playground.charts.names import token_names
+from playground.charts.names import quote_place, token_names
 from playground.errors import InputError
 from playground.link.lab import Lab, compute_run, once
 from playground.link.opening import Focus
@@ -77,7 +76,7 @@ class Explanation:
     @property
     def has_parts(self) -> bool:
         """Whether there is an opponent, and the score's parts add up to the lead over it."""
-        return self.verdict.kind not in ("only", "unknown")
+        return self.verdict not in ("only", "unknown")
 
     @property
     def weight(self) -> float:

@@ -7,13 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from playground.analysis.attention import POSITION_ONLY, PROBES, Habits
-from playground.analysis.head_search import search_heads
-from playground.analysis.stream_sources import follow_token
-from playground.charts.bars import contributions
+from playground.analysis.attention import POSITION_ONLY, PROBES, Habits, search_heads
 from playground.charts.chart import Control, Group, Item, LabelledBars, Options, Paragraph, Table, Widget
-from playground.charts.markdown import escape_markdown, quote_place
-from playground.charts.names import token_names
+from playground.charts.draw.bars import contributions
+from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link.opening import Focus
@@ -127,21 +124,22 @@ def show_stream(scene: Scene[HeadsRun], options: Options) -> Iterator[Item]:
     run, token = scene.now.run, scene.focus.query
     name = quote_place(run.tokens, token)
     try:
-        found = follow_token(stream_of(scene.now.lab, run.config.n_layers), token)
+        found = stream_of(scene.now.lab, run.config.n_layers)
     except PlaygroundError as error:
         yield Paragraph(escape_markdown(error), "error")
         return
-    if np.isfinite(found.shares).all():
+    shares = found.shares_of(token)
+    if np.isfinite(shares).all():
         names, kinds = [source.name for source in found.sources], [source.kind for source in found.sources]
-        first = int(np.argmax(found.shares))
-        yield Paragraph(say("attention", "stream", token=name, source=names[first], share=found.shares[first]))
-        shares = contributions(names, kinds, found.shares, title="share of the final vector")
-        columns = {"length as written": found.written, "share of the final vector": found.shares}
+        first = int(np.argmax(shares))
+        yield Paragraph(say("attention", "stream", token=name, source=names[first], share=shares[first]))
+        bars = contributions(names, kinds, shares, title="share of the final vector")
+        columns = {"length as written": found.written[:, token], "share of the final vector": shares}
         yield LabelledBars[HeadsRun](
             key="stream_shares",
             alt=say("attention", "stream.alt"),
             caption=say("attention", "stream.caption"),
-            bars=lambda _: shares,
+            bars=lambda _: bars,
             table=lambda _: pd.DataFrame({"source": names, **columns}),
         )
     yield Widget("stream_reading", {"token": token})

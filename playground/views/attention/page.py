@@ -18,7 +18,6 @@ from playground.charts.chart import (
     HeadLines,
     Heatmap,
     Item,
-    Later,
     Mask,
     Options,
     Panel,
@@ -27,12 +26,20 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Array
-from playground.charts.head_lines import SMALLEST_WEIGHT, Lines, choose_tokens, head_lines, strongest_keys
-from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head, stretch, weight_colours
-from playground.charts.markdown import quote_place
-from playground.charts.names import token_names, token_table
+from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
+from playground.charts.heads import (
+    SMALLEST_WEIGHT,
+    Lines,
+    WeightScale,
+    choose_tokens,
+    head_lines,
+    shrink,
+    stretch,
+    strongest_keys,
+    weight_colours,
+)
+from playground.charts.names import quote_place, token_names
 from playground.charts.scene import Scene, note_nearest
-from playground.charts.weights import WeightScale, ranked_keys, shrink
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
 from playground.runs.encoder_run import Run
@@ -53,7 +60,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
     linking = list_linking_heads(scene.now.run, scene.focus)
-    every_head = Later((all_heads(scene, options),))
+    every_head = Group("", (all_heads(scene, options),), is_late=True)
     drawing = Panel("attention_drawing", say("attention", "drawing"), _list_choices(scene, options))
     large = (pattern_map(scene, options), drawing)
     if options["attention_show"] == "one head":
@@ -250,13 +257,13 @@ def show_lines(scene: Heads, options: Options) -> Iterator[Item]:
     """Every query's strongest keys as lines, the focus's query in colour."""
     run, focus = scene.now.run, scene.focus
     visible = visible_tokens(run, options) & ~run.padding
-    drawn = choose_tokens(focus.query, shown=visible)
+    drawn, names = choose_tokens(focus.query, shown=visible), token_names(run.tokens)
 
     def lines(subject: HeadsRun) -> Lines:
         return head_lines(shown_pattern(subject.run, focus, options), run.tokens, focus.query, focus.key, shown=drawn)
 
     def weights(subject: HeadsRun) -> pd.DataFrame:
-        table = token_table(shown_pattern(subject.run, focus, options), run.tokens).loc[drawn, drawn]
+        table = pd.DataFrame(shown_pattern(subject.run, focus, options), names, names).loc[drawn, drawn]
         return table.rename_axis("query").rename_axis("key [weight]", axis=1)
 
     yield HeadLines(
@@ -297,7 +304,7 @@ def show_ranking(scene: Heads, options: Options) -> Iterator[Item]:
     run, focus = scene.now.run, scene.focus
     query, visible, names = focus.query, visible_tokens(run, options), token_names(run.tokens)
     row, allowed = shown_pattern(run, focus, options)[query], run.allowed_in(focus.layer)[query] & visible
-    ranked = ranked_keys(row, allowed)
+    ranked = [int(key) for key in np.argsort(row)[::-1] if allowed[key]][:20]
 
     def weights(subject: HeadsRun) -> Mapping[str, Mapping[str, float]]:
         numbers = shown_pattern(subject.run, focus, options)[query]

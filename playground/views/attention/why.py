@@ -11,12 +11,10 @@ import pandas as pd
 
 from playground.analysis.attribution import Group as Part
 from playground.analysis.attribution import move
-from playground.analysis.changes import list_row_changes
 from playground.analysis.counterfactuals import (
     TEN_SENTENCES,
     Claim,
     Kind,
-    Outcome,
     Verdict,
     change_text,
     clean_word,
@@ -27,9 +25,9 @@ from playground.analysis.counterfactuals import (
     list_alike,
     measure,
 )
-from playground.analysis.stream_sources import CHANGES
+from playground.analysis.streams import CHANGES
 from playground.analysis.tex import factor, number, sum_of_products
-from playground.charts import bars
+from playground.analysis.walkthrough import list_row_changes
 from playground.charts.chart import (
     Columns,
     Control,
@@ -37,14 +35,15 @@ from playground.charts.chart import (
     Group,
     Item,
     LabelledBars,
+    LabelledRows,
     Options,
     Panel,
     Paragraph,
     Table,
     Widget,
 )
-from playground.charts.markdown import escape_markdown, quote_token
-from playground.charts.names import token_names
+from playground.charts.draw import bars
+from playground.charts.names import escape_markdown, quote_token, token_names
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.limits import MAX_CHARACTERS
@@ -113,12 +112,13 @@ def _describe(scene: Scene[HeadsRun], found: Explanation) -> Iterator[Item]:
 def find_reason(found: Explanation) -> tuple[str, dict[str, Any]]:
     """Return the verdict on a cell's score, and its weight, rank, lead and largest part."""
     query, key, rival = found.names
-    case, largest = found.verdict.kind, found.verdict.largest
+    case, amounts = found.verdict, found.split.amounts
     numbers = {"query": query, "key": key, "weight": found.weight}
     if case != "only":
         numbers |= {"rank": found.rivals.rank, "keys": len(found.rivals.keys), "rival": rival, "lead": found.split.lead}
     if found.has_parts:
-        numbers |= {"part": PARTS[largest], "amount": found.verdict.amounts[largest]}
+        largest = next(iter(amounts))
+        numbers |= {"part": PARTS[largest], "amount": amounts[largest]}
     return case, numbers
 
 
@@ -131,7 +131,7 @@ def _show_parts(found: Explanation) -> LabelledBars[HeadsRun]:
         "position": config.has_position_table or config.positions == "none",  # else no vector holds them
     }
     groups = [group for group in PARTS if is_there.get(group, True)]
-    amounts = np.array([found.verdict.amounts.get(group, 0.0) for group in groups])
+    amounts = np.array([found.split.amounts.get(group, 0.0) for group in groups])
     kinds = ["bias" if group == "others" else group for group in groups]
     _, key, rival = found.names
     return _bars(
@@ -142,14 +142,14 @@ def _show_parts(found: Explanation) -> LabelledBars[HeadsRun]:
     )
 
 
-def _bars(key: str, drawn: bars.LabelledRows, **chart: Any) -> LabelledBars[HeadsRun]:
+def _bars(key: str, drawn: LabelledRows, **chart: Any) -> LabelledBars[HeadsRun]:
     return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
 # --- the test by other sentences
 
 
-def find_test(lab: Lab, found: Explanation, typed: str) -> tuple[Claim, dict[Kind, Outcome]] | None:
+def find_test(lab: Lab, found: Explanation, typed: str) -> tuple[Claim, dict[Kind, Claim]] | None:
     """Return what other sentences test of a cell, and what the head does in each of them.
 
     None if the cell has no test: random weights, a masked word, a row that changes set, or too few words.
@@ -162,11 +162,11 @@ def find_test(lab: Lab, found: Explanation, typed: str) -> tuple[Claim, dict[Kin
     if claim is None:
         return None
     alike = list_alike(claim.word(claim.key), claim.text)
-    outcomes: dict[Kind, Outcome] = {}
+    outcomes: dict[Kind, Claim] = {}
     for kind, changed in change_text(claim, clean_word(typed) or next(iter(alike), "")).items():
         other = lab.at(lab.state.with_sentences((changed.text,)))
         try:
-            outcome = measure(claim, changed, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
+            outcome = measure(changed, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
         except PlaygroundError:  # it cannot be read
             continue
         if outcome is not None:
@@ -206,7 +206,7 @@ def _show_tests(lab: Lab, found: Explanation | None, options: Options) -> Iterat
     yield Group("why_tests", items)
 
 
-def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Outcome) -> str:
+def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Claim) -> str:
     """Return what was done, as a link to it beside the present sentence; only the trained model has such links."""
     title = say("attention", f"test-row-{kind}", sentence=escape_markdown(outcome.text))
     sentences = list(lab.text.sentences)
@@ -296,7 +296,7 @@ def show_competition(explained: Explanation) -> Iterator[Item]:
     columns = {"key": labels, "score": found.scores, "weight": found.weights, "chosen key ahead by": found.lead}
     chart = _bars(
         "why_competition",
-        bars.LabelledRows(labels[shown].tolist(), weights, colours, texts, "attention weight"),
+        LabelledRows(labels[shown].tolist(), weights, colours, texts, "attention weight"),
         caption=say("attention", "competition.caption", query=query, key=key),
         alt=say("attention", "competition.alt"),
         table=lambda _: pd.DataFrame(columns),
@@ -353,7 +353,7 @@ def show_moved(explained: Explanation) -> Iterator[Item]:
     texts = bars.write_amounts(values, "+")
     chart = _bars(
         "why_moved",
-        bars.LabelledRows([tokens[i] for i in shown], values, colours, texts, "share of the head's output"),
+        LabelledRows([tokens[i] for i in shown], values, colours, texts, "share of the head's output"),
         caption=say("attention", "moved.caption", query=query, key=key),
         alt=say("attention", "moved.alt"),
         table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),

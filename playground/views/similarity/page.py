@@ -23,7 +23,6 @@ from playground.analysis.sentences import (
 )
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.bars import LabelledRows, add_up_smallest, keep_largest
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -32,6 +31,7 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     LabelledBars,
+    LabelledRows,
     Options,
     Paragraph,
     Picture,
@@ -40,9 +40,9 @@ from playground.charts.chart import (
     fill_panel,
     token_axis,
 )
+from playground.charts.draw.bars import add_up_smallest, keep_largest
 from playground.charts.figure import Array, Figure
-from playground.charts.markdown import escape_markdown, quote_place, quote_token
-from playground.charts.names import label, name_place, shortened, token_names
+from playground.charts.names import escape_markdown, label, name_place, quote_place, quote_token, shortened, token_names
 from playground.charts.scene import Scene
 from playground.link.params import SENTENCE_PAIR
 from playground.link.state import is_random

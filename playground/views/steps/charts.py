@@ -14,8 +14,7 @@ from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Heatmap, Vectors
 from playground.charts.figure import PALE
 from playground.charts.head_map import CLICK_CELL, head_map
-from playground.charts.markdown import quote_token
-from playground.charts.names import token_names
+from playground.charts.names import quote_token, token_names
 from playground.words import say
 
 

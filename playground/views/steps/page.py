@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from playground.analysis.changes import ChangedPoint, list_changed_points
 from playground.analysis.comparison import find_vector_change
 from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
-from playground.analysis.walkthrough import Chapter, Walk, order, tutorial_b
+from playground.analysis.walkthrough import ChangedPoint, Chapter, Walk, list_changed_points, order, tutorial_b
 from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import (
@@ -27,10 +26,9 @@ from playground.charts.chart import (
     Vectors,
     fill_panel,
 )
-from playground.charts.draw.vectors import SHOWN
+from playground.charts.draw.heatmap import SHOWN
 from playground.charts.figure import Figure
-from playground.charts.markdown import escape_markdown, quote_place
-from playground.charts.names import token_names
+from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene, list_missing, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.changes import Changes

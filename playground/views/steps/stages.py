@@ -14,10 +14,9 @@ from playground.analysis.walkthrough import Walk
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
 from playground.charts.chart import Columns, Item, Picture
-from playground.charts.draw.vectors import MOST_VECTORS, SHOWN
+from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
 from playground.charts.figure import Figure, colour_bar
-from playground.charts.markdown import quote_token
-from playground.charts.names import token_labels, token_names
+from playground.charts.names import quote_token, token_labels, token_names
 from playground.views.steps.charts import draw_keys, draw_matrix, draw_vectors, quote_tokens
 from playground.words import say
 

@@ -12,8 +12,7 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 
-from playground.analysis.changes import list_places, sentence_change, stream_change
-from playground.analysis.comparison import moved_weight
+from playground.analysis.comparison import list_places, moved_weight, sentence_change, stream_change
 from playground.analysis.sentences import Pooling, sentence_vector
 from playground.analysis.streams import cosine_between_tokens
 from playground.charts import colour_scales, palette

@@ -32,8 +32,7 @@ from playground.charts.chart import (
 from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array, Curve, Figure, Mark
 from playground.charts.head_map import CLICK_CELL, head_map
-from playground.charts.markdown import quote_place
-from playground.charts.names import text_width, token_names
+from playground.charts.names import quote_place, text_width, token_names
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.model.changes import SUBLAYERS, Change

@@ -13,8 +13,7 @@ from playground.charts import colour_scales, palette
 from playground.charts.chart import Heatmap, Item, Options, Paragraph, token_axis
 from playground.charts.figure import Array, Frame
 from playground.charts.head_map import LEAST_CELL
-from playground.charts.markdown import quote_place
-from playground.charts.names import shortened
+from playground.charts.names import quote_place, shortened
 from playground.charts.scene import Scene
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run

@@ -33,9 +33,9 @@ from playground.link.params import (
     write_changed,
 )
 from playground.link.query import LinkReading, read_link
-from playground.training.kept_run import key_in
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
+from playground.training.trained_network import key_in
 from playground.web.choices.history import record
 from playground.web.choices.setup import (
     OPEN_PAGE,

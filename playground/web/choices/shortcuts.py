@@ -14,8 +14,8 @@ from playground.link import params
 from playground.link.params import TASK_TITLES
 from playground.link.query import shape_to_train, values_of_preset
 from playground.text import split_sentences
-from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS
+from playground.training.trained_network import KeptRun
 from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.session import caches
@@ -86,11 +86,6 @@ def choose_run(run: KeptRun) -> None:
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:
         replace_text(trained.example)
-
-
-def pin_run(run: KeptRun) -> None:
-    """Pin a trained network with the present text, to compare others with it."""
-    setup.pin({**current_setup().state.asked, "weights": "trained here", "untrained": False, "run": run.name})
 
 
 def use_example_text() -> None:

@@ -16,10 +16,10 @@ from typing import Any
 import streamlit as st
 
 from playground.charts import palette
-from playground.charts.bars import LabelledRows
+from playground.charts.chart import LabelledRows
+from playground.charts.draw import chart_label
 from playground.charts.figure import Figure
-from playground.charts.head_lines import Lines, thickest_line
-from playground.charts.label import chart_label
+from playground.charts.heads import Lines, thickest_line
 from playground.web.components import load_component
 
 _curves = load_component("curves", draws=True)

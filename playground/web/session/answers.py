@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from playground.analysis.stream_sources import logit_lens
+from playground.analysis.streams import logit_lens
 from playground.language import answers
 from playground.language.network import EnglishNetwork
 from playground.language.text import IDS, MASK_ID

@@ -19,7 +19,7 @@ from playground.model import Encoder, EncoderDecoder
 from playground.runs.budget import check_budget, check_kept, check_pair_budget
 from playground.runs.encoder_run import Run, run
 from playground.text import Tokenizer
-from playground.training import shipped_network
+from playground.training import trained_network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import trained_slot, uploaded_files
 from playground.web.session.services import services
@@ -155,7 +155,7 @@ def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> Encoder
 
 @load_once()
 def _translator() -> TrainedNetwork:
-    return shipped_network.load_translator()
+    return trained_network.load_translator()
 
 
 @load_once()

@@ -1,24 +1,20 @@
-"""A visitor's experiments: run in the background, shown on every page, stopped when the connection breaks.
-
-At the end stands what they need before they start: data, this machine's speed, and how much memory they will take.
-"""
+"""A visitor's experiments: run in the background, stopped when the connection breaks; and what they need to start."""
 
 import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any, Generic
+from typing import Any
 
 import streamlit as st
 
 from playground.accounting import count_flops
 from playground.config import ModelConfig
 from playground.jobs import JobHandle, JobStatus, Request
-from playground.jobs.computation import S
-from playground.jobs.pool import OnEnd
+from playground.jobs.pool import OnEnd, S
 from playground.language.learner import Learning, LearningRequest
 from playground.language.network import Spec, save
-from playground.training.cost import Speed, measure_speed
+from playground.training.job import Speed, measure_speed
 from playground.training.network import count_network
 from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
@@ -32,61 +28,44 @@ EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
-"""How many times as long as measured a run takes: its thread has the lower priority, and pages are drawn beside it."""
+"""How many times as long as measured a run takes, beside pages that are drawn."""
 
 
-class Experiment(Generic[S]):
-    """A visitor's part in a job; creating one starts the job, or joins it if an equal one is there.
+Experiment = JobHandle
+"""A visitor's part in a job, by the page that started it."""
+
+
+def join_experiment(
+    inputs: Any,
+    request: Request[S],
+    on_end: OnEnd[S] | None = None,
+    *,
+    n_bytes: int,
+    key: Hashable,
+    keep: bool = True,
+    kept: Callable[[S], MemoryUser | None] = lambda _: None,
+) -> Experiment[S]:
+    """Start a job, or join it if an equal one is there.
 
     Args:
-        inputs: everything that the computation depends on, to be compared with the page's settings later.
-        request: what to compute.
-        on_end: as of `JobPool.join`.
-        n_bytes: memory that the run takes from its first step to its end; the job fails if the server has less.
-        key: all that the run's numbers depend on; experiments of equal keys share one job.
-        keep: whether the result may stay for others, once this visitor is gone.
-        kept: the part of the last state that goes on taking memory which counts.
+        inputs: all that the computation depends on, to compare with the page's settings.
+        request: what to compute; on_end, key and keep as of `JobPool.join`.
+        n_bytes: memory from the first step to the end; the job fails if the server has less.
+        kept: the part of the last state whose memory counts.
     """
+    memory, budget = MemoryReservation(n_bytes), services().memory
 
-    def __init__(
-        self,
-        inputs: Any,
-        request: Request[S],
-        on_end: OnEnd[S] | None = None,
-        *,
-        n_bytes: int,
-        key: Hashable,
-        keep: bool = True,
-        kept: Callable[[S], MemoryUser | None] | None = None,
-    ) -> None:
-        self.inputs = inputs
-        memory, budget = MemoryReservation(n_bytes), services().memory
+    def over(state: S | None) -> None:
+        try:
+            if state is not None and (user := kept(state)) is not None:
+                budget.reserve(user, replacing=memory)
+        finally:
+            budget.release(memory)
 
-        def over(state: S | None) -> None:
-            user = None if state is None or kept is None else kept(state)
-            try:
-                if user is not None:
-                    budget.reserve(user, replacing=memory)
-            finally:
-                budget.release(memory)
-
-        on_start = partial(budget.reserve, memory)
-        self.job: JobHandle[S] = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
-
-    @property
-    def state(self) -> S | None:
-        """What is to be seen of the run; None until it begins."""
-        return self.job.state
-
-    @property
-    def active(self) -> bool:
-        """Whether it can still go on."""
-        return self.job.status in ("waiting", "running")
-
-    @property
-    def in_progress(self) -> bool:
-        """Whether it changes without the visitor's doing: also in its last step, after it was stopped."""
-        return not self.job.ended
+    on_start = partial(budget.reserve, memory)
+    handle = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
+    handle.inputs = inputs
+    return handle
 
 
 class SessionExperiments:
@@ -94,19 +73,19 @@ class SessionExperiments:
 
     def __init__(self) -> None:
         self.session = secrets.token_hex(8)
-        """What a browser tells this session from an earlier one by."""
+        """What tells a browser this session from an earlier one."""
         self._experiments: dict[str, Experiment[Any]] = {}
 
     def get(self, page: str) -> Experiment[Any] | None:
-        """The page's latest experiment, whatever its status."""
+        """Return the page's latest experiment."""
         return self._experiments.get(page)
 
     def active_page(self) -> str | None:
-        """The page whose experiment is active."""
+        """Return the page whose experiment is active."""
         return next((page for page, experiment in self._experiments.items() if experiment.active), None)
 
     def start(self, page: str, create: Callable[[], Experiment[Any]]) -> None:
-        """Replace the page's experiment by a new one; nothing happens while any is active."""
+        """Replace the page's experiment, unless any is active."""
         if self.active_page() is None:
             self._experiments[page] = create()
 
@@ -114,16 +93,16 @@ class SessionExperiments:
         """Stop a page's experiment and forget it."""
         experiment = self._experiments.pop(page, None)
         if experiment is not None:
-            experiment.job.discard()
+            experiment.discard()
 
     def disconnect(self) -> None:
         """Stop everything; the results so far stay."""
         for experiment in self._experiments.values():
-            experiment.job.stop(timeout=0)
+            experiment.stop(timeout=0)
 
 
 def session_experiments() -> SessionExperiments:
-    """The session's experiments; they are stopped when the connection breaks, and found again by who comes back."""
+    """Return the session's experiments, which are stopped when the connection breaks."""
     experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
     return experiments
 
@@ -141,12 +120,12 @@ _TRAINING_BYTES = 6 * 4
 
 
 def training_data(recipe: Recipe) -> Data:
-    """The recipe's data, which many runs and visitors share; raises RecipeError if there can be none."""
+    """Return the recipe's data, which many runs and visitors share; RecipeError if there can be none."""
     return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
 
 
 def validation_data(recipe: Recipe) -> Data:
-    """The recipe's data with one training sequence only: validation set, vocabulary and classes are all the same."""
+    """Return the same with one training sequence only."""
     return training_data(replace(recipe, n_train=1))
 
 
@@ -156,35 +135,36 @@ def _cached_data(recipe: Recipe) -> Data:
 
 
 def machine_speed() -> Speed:
-    """Return how fast runs train here, beside pages that are drawn; BusyError if no turn to measure it came free."""
-    return _measured_speed().slowed(DELAY)
+    """Return how fast runs train here; BusyError if no turn to measure it came free."""
+    measured = _measured_speed()
+    return Speed(DELAY * measured.layer, DELAY * measured.operation)
 
 
 def most_seconds() -> float:
-    """Return how long a run may be expected to take by `machine_speed`."""
+    """Return how long a run may take by `machine_speed`."""
     return services().settings.max_training_seconds * DELAY
 
 
 @load_once(seconds=600.0)
 def _measured_speed() -> Speed:
-    """Of a few steps alone; measured again from time to time, as others may keep the machine busy."""
     with services().turns.take():
         return measure_speed(services().device)
 
 
+def idle_fields(recipe: Recipe) -> set[str]:
+    """Return the settings that change nothing in a run."""
+    idle = TASKS[recipe.task].unused_fields
+    idle |= {"warmup"} if recipe.schedule == "constant" else set()
+    return idle | ({"temperature"} if recipe.distill == 0 else set())
+
+
 def without_idle(recipe: Recipe) -> Recipe:
-    """The recipe with every setting that changes nothing in its run at its default, so that equal runs are equal."""
-    names = [*TASKS[recipe.task].unused_fields]
-    if recipe.schedule == "constant":
-        names.append("warmup")
-    if recipe.distill == 0:
-        names.append("temperature")
-    defaults = vars(Recipe())
-    return replace(recipe, **{name: defaults[name] for name in names})
+    """Return the recipe with every setting that changes nothing at its default, so that equal runs are equal."""
+    return replace(recipe, **{name: vars(Recipe())[name] for name in idle_fields(recipe)})
 
 
 def seconds_of(runs: Sequence[VariantRun]) -> float:
-    """Return how long these runs are likely to take here, one after the other; raises as `machine_speed`."""
+    """Return how long these runs are likely to take here."""
     speed = machine_speed()
     return sum(speed.seconds(run.config, run.recipe) for run in runs)
 
@@ -192,7 +172,7 @@ def seconds_of(runs: Sequence[VariantRun]) -> float:
 def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
     """Take part in these runs; start them in the background if nobody has yet."""
     data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
-    return Experiment(
+    return join_experiment(
         runs,
         VariantsRequest(runs, device=str(services().device), threads=services().settings.threads, data=data),
         n_bytes=max(training_bytes(run.config, run.recipe, *data.values()) for run in runs),
@@ -201,27 +181,27 @@ def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
 
 
 LEARNING = "english"
-"""Under this name a session has its training of the small English, as a page has its experiment."""
+"""In place of a page: the training of the small English."""
 
 _BASE_SECONDS = 60.0
-"""What the small English's base takes to be trained, on one core of a slow machine."""
+"""That its base is trained for, on one core of a slow machine."""
 
 
 def learning_seconds(spec: Spec) -> float:
-    """About how long a network of the small English is trained for: a narrow layer takes as long as one of the base."""
+    """Return about how long a network of the small English is trained for."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
 
 
 def join_learning(spec: Spec) -> Experiment[Learning]:
-    """Take part in the training of a network of the small English, which is kept for everybody."""
+    """Take part in the training of a network of the small English."""
 
     def keep(state: Learning, _status: JobStatus) -> None:
         if state.trained is not None:
             services().networks.store.keep(spec.key, save(state.trained))
 
-    return Experiment(
+    return join_experiment(
         spec,
         LearningRequest(spec=spec, device=str(services().device), threads=services().settings.threads),
         keep,
@@ -231,13 +211,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Memory that a run takes from its first step to its end, with its teacher and its data, in bytes.
-
-    Args:
-        config: the architecture, with the task's vocabulary.
-        recipe: the run.
-        data: its data, and others that are held as long; one at least.
-    """
+    """Return the memory of a run, its teacher and its data, and others that are held as long, in bytes."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)

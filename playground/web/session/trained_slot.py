@@ -6,9 +6,8 @@ import streamlit as st
 
 from playground.errors import UnavailableError, WeightsError
 from playground.link.state import AFTER, BEFORE
-from playground.training.kept_run import KeptRun, key_in, run_key
 from playground.training.network import Network
-from playground.training.trained_network import TrainedNetwork, load, save
+from playground.training.trained_network import KeptRun, TrainedNetwork, key_in, load, run_key, save
 from playground.web.session.services import services
 from playground.web.session.weights_cache import cache_in_session
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.training.variants import VariantsState
 from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
@@ -21,10 +21,10 @@ Plan = TypeVar("Plan")
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
     """Return the status of a computation that waits, starts or ends; else empty."""
-    status = experiment.job.status
+    status = experiment.status
     if status == "waiting":
-        return say("frame", "run-waiting", position=str(experiment.job.position))
-    if status == "cancelled" and experiment.in_progress:
+        return say("frame", "run-waiting", position=str(experiment.position))
+    if status == "cancelled" and not experiment.ended:
         return say("frame", "run-stopping")
     if experiment.state is None and status in ("cancelled", "running"):
         return say("frame", "run-never") if status == "cancelled" else say("frame", "run-starts")
@@ -33,14 +33,14 @@ def pending_sentence(experiment: Experiment[Any]) -> str:
 
 def variants_status(experiment: Experiment[VariantsState]) -> str:
     """Return the status of a comparison."""
-    job, state, pending = experiment.job, experiment.state, pending_sentence(experiment)
-    if pending or state is None or job.status == "failed":
-        return pending or job.error
+    status, state, pending = experiment.status, experiment.state, pending_sentence(experiment)
+    if pending or state is None or status == "failed":
+        return pending or experiment.error
     at = f"{state.n_ended} of {len(state.runs)} runs are done"
-    if job.status == "cancelled":
+    if status == "cancelled":
         return say("frame", "run-stopped", at=at)
-    if job.status == "finished":
-        return say("frame", "run-done", runs=str(len(state.runs)), time=duration(job.seconds))
+    if status == "finished":
+        return say("frame", "run-done", runs=str(len(state.runs)), time=duration(experiment.seconds))
     now = state.results[-1] if state.results else None
     step = f", now {now.run.title}, step {len(now.history.loss)} of {now.run.recipe.steps}" if now else ""
     return running_sentence(experiment, f"{at}{step}")
@@ -48,14 +48,14 @@ def variants_status(experiment: Experiment[VariantsState]) -> str:
 
 def running_sentence(experiment: Experiment[Any], at: str) -> str:
     """Return where a running experiment is, and how long it still takes."""
-    done = experiment.job.progress
-    left = f", about {duration(experiment.job.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
+    done = experiment.progress
+    left = f", about {duration(experiment.seconds * (1 / done - 1))} to go" if done > 0.02 else ""
     return f"Training: {at}{left}."
 
 
 def was_computed_before(experiment: Experiment[Any]) -> bool:
     """Return whether the run was over before this visitor started it."""
-    return experiment.job.status == experiment.job.joined == "finished"
+    return experiment.status == experiment.joined == "finished"
 
 
 def untrained_sentence(differences: list[str]) -> str:
@@ -82,19 +82,18 @@ def draw_buttons(
     *,
     has_network: bool = False,
     start: str = "Start",
-    scrolls_to: str = "",
 ) -> None:
     """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
 
-    `create` starts a plan, if the settings describe one; `scrolls_to` is the container in which it can be watched.
+    `create` starts a plan, if the settings describe one.
     """
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
-    begin = None if plan is None else partial(start_experiment, page, partial(create, plan), scrolls_to)
+    begin = None if plan is None else partial(start_experiment, page, partial(create, plan))
     is_grey = plan is None or active_page is not None
-    has_ended = experiment is not None and experiment.job.status == "finished"  # what comes next is no second run
+    has_ended = experiment is not None and experiment.status == "finished"  # what comes next is no second run
     kind: Any = "secondary" if has_ended else "primary"
-    stop = None if experiment is None else experiment.job.stop
+    stop = None if experiment is None else experiment.stop
     with st.container(horizontal=True, vertical_alignment="center", gap="xsmall", key=f"{page}_buttons"):
         icon = ":material/play_arrow:"
         st.button(start, key=f"{page}_start", icon=icon, type=kind, disabled=is_grey, on_click=begin)
@@ -105,20 +104,19 @@ def draw_buttons(
         st.caption(say("frame", "run-elsewhere", where=where))
 
 
-def start_experiment(page: str, create: Callable[[], Experiment[Any]], scrolls_to: str = "") -> None:
-    """Start an experiment, and scroll to where it can be watched."""
+def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
+    """Start an experiment, and scroll to its buttons."""
     session_experiments().start(page, create)
-    if scrolls_to:
-        request_scroll(scrolls_to)
+    request_scroll(f"{page}_buttons")
 
 
-def show_progress(experiment: Experiment[Any], share: float, status: str) -> None:
+def show_progress(experiment: Experiment[Any], status: str) -> None:
     """Draw how far an experiment is, its status, and who shares it."""
-    if experiment.active and experiment.job.others:
-        status += f" {say('frame', 'run-shared', others=str(experiment.job.others))}"
+    if experiment.active and experiment.others:
+        status += f" {say('frame', 'run-shared', others=str(experiment.others))}"
     elif was_computed_before(experiment):
         status += f" {say('frame', 'run-before')}"
-    st.progress(share, status.strip())
+    st.progress(experiment.progress, status.strip())
 
 
 def warn_before_reload() -> None:
@@ -137,7 +135,7 @@ def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.
     """Draw a view of a page's experiment, every few seconds while it is in progress, and the whole page at its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
-        return experiment is not None and experiment.in_progress
+        return experiment is not None and not experiment.ended
 
     before = in_progress(session_experiments().get(page))
 

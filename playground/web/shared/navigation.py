@@ -13,7 +13,7 @@ import torch
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem

@@ -11,7 +11,7 @@ import pandas as pd
 import streamlit as st
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.language.text import IDS, VOCABULARY
 from playground.link.params import write_changed

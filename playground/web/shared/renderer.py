@@ -15,12 +15,9 @@ from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts import chart
-from playground.charts.bars import LabelledRows
-from playground.charts.chart import Button, Item, Later, Menu, Options, Paragraph, Table
-from playground.charts.draw import Drawing, Drawn, draw_chart, draw_table
+from playground.charts.chart import Button, Item, Menu, Options, Paragraph, Table
+from playground.charts.draw import Drawing, Drawn, chart_label, draw_chart, draw_table
 from playground.charts.figure import Figure
-from playground.charts.head_lines import Lines
-from playground.charts.label import chart_label
 from playground.charts.names import shortened
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, LinkedView
@@ -43,8 +40,8 @@ S = TypeVar("S")
 Side = tuple[str, Mapping[int, int]]
 """The place that a chart's rows or columns stand for, and what the axis calls a cell → its number."""
 
-_HEADER, _CODE_HEIGHT = 38, 160
-"""Pixels of a table's header with the border, and of a text to copy, which is scrolled."""
+_HEADER, _MOST_LINES = 38, 40
+"""Pixels of a table's header with the border, and lines of a text to copy before it is scrolled."""
 
 PLACES = ("layer", "head", "query", "key")
 """Of the focus, in the line's order."""
@@ -145,9 +142,9 @@ def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT, live: Live = 
     """Draw what a view yields; words and controls alone need no scene."""
     page = _Renderer(scene, live)
     page.draw_all(items)
-    for place, item in page.later:
+    for place, late in page.later:
         with place:
-            page.draw_all(item.items)
+            page.draw_all(late)
 
 
 class _Renderer:
@@ -155,7 +152,7 @@ class _Renderer:
 
     def __init__(self, scene: Scene[Any], live: Live) -> None:
         self.scene, self.live = scene, live
-        self.later: list[tuple[DeltaGenerator, Later]] = []
+        self.later: list[tuple[DeltaGenerator, tuple[Item, ...]]] = []
 
     def draw_all(self, items: Iterable[Item]) -> None:
         """Draw each item; what proves the page's answer stands with it above the focus line."""
@@ -189,13 +186,14 @@ class _Renderer:
             case Paragraph(text, "answer"):
                 with st.container(key="answer"):
                     st.markdown(text)
+            case Paragraph(text, "code"):
+                height: int | Literal["content"] = "content" if text.count("\n") < _MOST_LINES else 160
+                st.code(text, language=None, height=height, wrap_lines=True)
             case Paragraph(text, kind, icon):
                 draw = getattr(st, "markdown" if kind == "text" else kind)
                 draw(text, **({"icon": icon} if icon else {}))
             case chart.Formula(latex):
                 st.latex(latex)
-            case chart.Code(text, wraps):
-                st.code(text, language=None, height="content" if wraps else _CODE_HEIGHT, wrap_lines=wraps)
             case chart.Control(key, label, help_text, high):
                 limits: dict[str, Any] = {} if high is None else {"high": high}
                 if follows := self.live.on_change.get(key):
@@ -210,7 +208,9 @@ class _Renderer:
                     with column:
                         for each in items:
                             drawings += self._draw_item(each)
-            case chart.Group(key, items, is_row, is_card, gap, _):
+            case chart.Group(items=items, is_late=True):
+                self.later.append((st.container(), items))
+            case chart.Group(key, items, is_row, is_card, gap):
                 row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "bottom"} if is_row else {}
                 card: dict[str, Any] = {"border": True, "height": "stretch"} if is_card else {}
                 with st.container(key=key or None, gap=gap or ("xsmall" if is_card else "small"), **row, **card):
@@ -219,13 +219,8 @@ class _Renderer:
                 bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
                 with st.expander(title, icon=icon or None, **bound):
                     self.draw_all(items)
-            case Later():
-                self.later.append((st.container(), item))
-            case chart.Metrics(metrics):
-                with st.container(horizontal=True, gap="small"):
-                    for metric in metrics:
-                        change = metric.change.replace("−", "-") or None  # Streamlit's arrow points down at a hyphen
-                        st.metric(metric.label, metric.value, change, "off", help=metric.help or None, width="content")
+            case chart.Metric(label, value):
+                st.metric(label, value, width="content")
             case chart.Widget(name, data, caption):
                 (self.live.widgets.get(name) or WIDGETS[name])(**data)
                 if caption:
@@ -242,12 +237,13 @@ class _Renderer:
             return
         frame = _frame(drawn, self.scene.focus)
         with st.container(key=drawn.key):
-            match drawn.live:
-                case Lines() as lines:
+            match drawn.chart:
+                case chart.HeadLines() as drawn_lines:
+                    lines = drawn_lines.lines(drawn.subject)
                     charts.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
-                case LabelledRows() as bars:
-                    charts.draw_bars(drawn.key, bars, alt=drawn.alt)
-                case _ if drawn.grows:
+                case chart.LabelledBars() as bars:
+                    charts.draw_bars(drawn.key, bars.bars(drawn.subject), alt=drawn.alt)
+                case chart.Chart(grows=True):
                     charts.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:
                     label = chart_label(drawn.alt, drawn.figure)
@@ -258,8 +254,8 @@ class _Renderer:
             if frame is not None:
                 frame.draw()
         if drawn.table is not None:
-            chooser = _row_chooser(drawn.on_row, drawn.table)
-            panels.draw_numbers(drawn.key, drawn.table, drawn.table_title, on_row=chooser)
+            chooser = _row_chooser(drawn.chart.on_row, drawn.table)
+            panels.draw_numbers(drawn.key, drawn.table, drawn.chart.table_title, on_row=chooser)
 
 
 _MODE_BAR = {"displayModeBar": True, "modeBarButtons": [["toImage"]], "displaylogo": False, "displayNotifier": False}
@@ -321,7 +317,7 @@ def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
     ranges = drawn.cells
     if ranges is None:
         return None
-    places, sides = asdict(focus) | dict(drawn.chosen), (ranges.rows, ranges.columns)
+    places, sides = asdict(focus) | dict(drawn.chart.chosen), (ranges.rows, ranges.columns)
     row, column = (_find_cell(places, side) for side in sides)
     height, width = (range(min(side[1]), max(side[1]) + 1) if side and side[1] else None for side in sides)
     framed = ", ".join(f"{side[0].split('_')[-1]} {places[side[0]]}" for side in sides if side)

@@ -1,6 +1,7 @@
 """Files out and in: charts as pictures, numbers as CSV, single charts in frames (`only=`), and uploads."""
 
 import logging
+import math
 import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,8 +18,9 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.charts.draw import Drawn, SavedHeads
-from playground.charts.markdown import escape_markdown
+from playground.charts.chart import HeadGrid, HeadLines, LabelledBars
+from playground.charts.draw import Drawn
+from playground.charts.names import escape_markdown
 from playground.errors import BusyError, PlaygroundError, explain
 from playground.export.tables import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
@@ -64,7 +66,7 @@ def draw_save_menu(drawn: Drawn) -> None:
         return
     name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
     with menu, st.container(horizontal=True, gap="small"):
-        if (drawn.live is None and not drawn.grows) or isinstance(drawn.live, SavedHeads):
+        if not (drawn.chart.grows or isinstance(drawn.chart, HeadLines | LabelledBars)):
             draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
         if rows is not None:
             _draw_csv_button(f"{key}_save_csv", name, rows)
@@ -78,12 +80,16 @@ def draw_save_menu(drawn: Drawn) -> None:
 
 def _saved_rows(drawn: Drawn) -> Rows | None:
     """A chart's numbers; None if they are too many."""
-    heads, table = drawn.live, drawn.saved_table
-    if isinstance(heads, SavedHeads):
-        if heads.n_heads * len(heads.queries) * len(heads.keys) > MOST_WEIGHTS:
-            return None
-        return lambda: all_weights(heads.weights(), heads.queries, heads.keys)
-    return (lambda: numbers_of(go.Figure(drawn.figure))) if table is None else (lambda: rows_of(table()))
+    subject = drawn.subject
+    match drawn.chart:
+        case HeadGrid() as grid:
+            queries, keys = grid.queries(subject), grid.keys(subject)
+            if math.prod(grid.thumbnails(subject).shape[:2]) * len(queries) * len(keys) > MOST_WEIGHTS:
+                return None
+            return lambda: all_weights(grid.weights(subject), queries, keys)
+        case HeadLines() as lines:
+            return lambda: rows_of(lines.weights(subject))
+    return lambda: numbers_of(go.Figure(drawn.figure))
 
 
 def file_name(name: str) -> str:
@@ -173,11 +179,6 @@ def problem_key(name: str) -> str:
 def uploader_key(name: str) -> str:
     """Return the key of an uploader, which is a new one after each file."""
     return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
-
-
-def take_file(name: str) -> UploadedFile | None:
-    """Return the uploaded file, if there is one."""
-    return next(iter(take_files(name)), None)
 
 
 def take_files(name: str) -> list[UploadedFile]:

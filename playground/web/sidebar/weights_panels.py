@@ -10,7 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.accounting import count_parameters
 from playground.accounting.readable import duration
-from playground.charts.markdown import escape_markdown, quote_token
+from playground.charts.names import escape_markdown, quote_token
 from playground.errors import InputError, PlaygroundError
 from playground.language.answers import nearest_sentences
 from playground.language.capabilities import CAPABILITIES
@@ -22,9 +22,8 @@ from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer
 from playground.text.wording import quote_text
-from playground.training.kept_run import describe_origin
 from playground.training.tasks.task import BOS, EOS, SPECIALS
-from playground.training.trained_network import TrainedNetwork
+from playground.training.trained_network import TrainedNetwork, describe_origin
 from playground.views.parts import LEAST_CHANGE, name_spec
 from playground.web.choices import open_page, widgets
 from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
@@ -137,7 +136,7 @@ def _draw_missing(setup: Setup) -> None:
         st.caption(say("sidebar", "too-long", time=duration(seconds), most=duration(longest)))
         return
     running = session_experiments().get(LEARNING)
-    changes = seconds_since_move() < LEAVES if running is None else running.in_progress
+    changes = seconds_since_move() < LEAVES if running is None else not running.ended
     fragment(follow_learning, run_every=1.0 if changes else None)()
 
 
@@ -153,12 +152,12 @@ def follow_learning() -> None:
     if running is None and experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
         experiments.start(LEARNING, partial(join_learning, spec))
     elif running is not None and running.active:
-        progress = running.job.progress
+        progress = running.progress
         st.progress(progress, pending_sentence(running) or f"Training: {progress:.0%}")
-        st.button("Stop", key="stop_english", on_click=running.job.stop, icon=":material/stop:")
+        st.button("Stop", key="stop_english", on_click=running.stop, icon=":material/stop:")
     else:
         if running is not None:
-            st.caption(running.job.error or "Stopped.")
+            st.caption(running.error or "Stopped.")
         label, is_busy = say("sidebar", "train", time=duration(learning_seconds(spec))), experiments.active_page()
         icon = ":material/play_arrow:"
         st.button(label, key="train_english", on_click=_start, args=(spec,), disabled=bool(is_busy), icon=icon)

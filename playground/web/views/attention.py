@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
-from playground.analysis.changes import sentence_change
-from playground.analysis.stream_sources import logit_lens
-from playground.charts.markdown import escape_markdown, quote_place
+from playground.analysis.comparison import sentence_change
+from playground.analysis.streams import logit_lens
+from playground.charts.names import escape_markdown, quote_place
 from playground.language.family import STOPS
 from playground.model.changes import Change
 from playground.training.network import Tagger

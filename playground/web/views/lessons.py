@@ -7,7 +7,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.lesson import (
     FOLDER,

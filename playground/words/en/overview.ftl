@@ -1,9 +1,9 @@
 # What happens to a sentence in an encoder?
 
 lead = See what a transformer encoder does with your sentence, test what you think it does, and train one yourself.
-path = Your sentence's path through the model, box by box
+path = Your sentence's path, box by box
 
-chips = A chip is a token, a piece of text that the model reads as one unit, with its number below. Dashed frames mark special tokens and padding, thin red ones text that the vocabulary lacks. Press a token to make it the *query*, the token that asks (thickest frame). The other red frame is the *key*, the token that is asked.
+chips = Chips are tokens with their numbers: dashed if special or padding, thin red if unknown. Press one to make it the *query*, the token that asks (thickest frame). The other red frame is the *key*, the token that is asked.
 chip = position { $position }, { $below }, { $kind ->
     [special] added by the tokenizer
     [unknown] not in the vocabulary: “{ $text }”
@@ -11,7 +11,7 @@ chip = position { $position }, { $below }, { $kind ->
 }
 padding = padding, masked
 why = Opens the page Attention, which splits this weight by what caused it.
-stages = A box is a step with its shape: (tokens, features) of vectors, heads × (tokens, tokens) of attention's weights. A line past boxes is a *residual connection*: *add* joins it to what they give. Press a box to open its page.
+stages = A box is a step with its shape: (tokens, features), for attention heads × (tokens, tokens). Lines past boxes are *residual connections*. Press a box to open its page.
 costs = **Before and now.** { $costs }
 
 shapes = Every shape, in order

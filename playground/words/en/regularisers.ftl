@@ -19,3 +19,14 @@ set-validation = **New sequences**
 table =
     .caption = Means over the seeds. Gap: training minus validation. In use: the validation set again, one sequence at a time, without padding and with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points minus their lowest. Loss in nats.
 curves = The numbers of the curves
+
+does-dropout_attention = Some attention weights are 0 in this step, after the softmax, so that no head can rely on a single token.
+does-causal = Later characters are hidden: scores of later keys become −∞. Without it, a network can look the next one up, and learns little else.
+does-weight_decay = Every step of the optimiser pulls matrices and tables towards 0, so that a weight stays large only if the data asks for it. It is meant for AdamW, which takes λ · lr · w; the same λ is stronger in SGD and Adam.
+does-layer_norm = Every vector is brought to one size, twice in every block and wherever else the sidebar has a norm, so that no layer's numbers drift off.
+does-label_smoothing = A share ε of each target of the loss is spread over all classes, so that certainty is never rewarded.
+does-patience = Training ends once the validation loss has not fallen for so many evaluations; the weights with the lowest come back.
+does-token_masking = Some tokens that the encoder reads in training are shown as [MASK], so that the answer has to follow from the others.
+does-clip = A gradient whose norm is larger than this is shortened to it before the step, so that one odd batch cannot throw the weights away.
+does-distill = A teacher twice as wide learns first. This share of the loss compares with its probabilities instead of the bare answers.
+does-dropout_residual = Some numbers that attention and feed-forward add to the stream are 0 in this step, so that the stream carries the load.

@@ -29,9 +29,7 @@ pattern =
         [0] before training: random weights
        *[other] after step { $step }
     }.** Row = token of the first validation sequence; its attention weights sum to 1.
-reading-diagonal = { $hits } of { $tokens } tokens attend most to their own position, which gets { WEIGHT($weight) } of the weight on average; spread evenly, it would get { WEIGHT($even) }.
-reading-mirrored = { $hits } of { $tokens } tokens attend most to the mirrored position, counted from the end, which gets { WEIGHT($weight) } of the weight on average; spread evenly, it would get { WEIGHT($even) }.
-reading-largest = The largest weight is { WEIGHT($weight) }; spread evenly over { $tokens } tokens, each would get { WEIGHT($even) }.
+reading = The largest weight is { WEIGHT($weight) }; spread evenly over { $tokens } tokens, each would get { WEIGHT($even) }.
 most-changed = Show the head that changed most
 which-attention = Which attention
 
@@ -49,7 +47,6 @@ next =
     .alt = Probabilities of the next character; the likeliest, { $likeliest }, has { SHARE($probability) }.
     .caption = The next character would be drawn from { $possible }. Temperature 1 and k = 0 show the network's own probabilities.
 
-this-run = **This run:** { $task } · { $sequences } sequences of { NUM($tokens) } tokens on average · { $shape } · { $optimizer }, { $schedule } schedule, lr { NUM($lr) } · seed { $seed }.
 shape = { $n_layers ->
     [one] 1 layer
    *[other] { $n_layers } layers
@@ -67,17 +64,14 @@ size = { $parameters } parameters, { $head } of them in its { $decoder ->
     [yes] decoder
    *[no] output head
 }
-classes = Each answer is one of { $n } *classes*: { $listed }.
 
 details = More of this run: speed, learning rate, gradient, all numbers
 stopped = Stopped at step { $step }; { $kept ->
     [yes] the weights of that step are kept
    *[no] no weights are kept
 }. Start begins again at step 0, with the seed's initial weights.
-diverged = Ended at step { $step } of { $steps }.
 at = step { $step } of { $steps }
 at-teacher = its teacher, twice as wide, learns first: step { $step } of { $steps }
-stays = What was trained before it stays.
 not-kept = What was trained last is not kept. { $problem }
 
 look = Look into it on every page
@@ -87,8 +81,6 @@ keep-link = The link restores it, for others too. A file keeps it.
 keep-file = A reload loses it. A file keeps it.
 open-run = Open
     .help = Every page then runs these weights.
-pin-run = Pin
-    .help = The pages then show this network beside what the sidebar has.
 upload = Open a network that was trained and downloaded here before
     .label = A file from the download button
     .help = It stays with this tab of your browser and is shown to nobody else.
@@ -104,25 +96,45 @@ task = Task
 text = A text of your own to learn from
     .placeholder = empty: Python's help topics, 430,000 characters of English
 data = It learns from { $train } such sequences, the *training set*, and is measured on { $validation } new ones, the *validation set*. The simple rule to beat: { $rule }. It is right in **{ PERCENT($right) }** of the validation set.
-fold-data = The data
-fold-optimiser = The optimiser
+fold-data = Data
+fold-optimiser = Optimiser
 fold-regularisers = Regularisers
 set-steps = steps of training
 set-length = longest sequence
 set-n_symbols = different symbols
 set-n_train = sequences to learn from
-set-schedule = learning-rate schedule
-    .help = paper: up in a line while it warms up, then down with 1/√step (Vaswani et al. 2017, section 5.3).
+set-optimizer = optimiser
+set-schedule = learning-rate schedule; the paper's rises in a line, then falls with 1/√step
 set-lr = learning rate, or its peak
 set-warmup = steps until the peak
 set-batch_size = sequences in a step
 set-temperature = temperature of the teacher
-no-effect = It changes nothing here: { $reason }.
-strength = { $explanation } Where: { $where }.
 cost = About **{ $time }** here: { $steps } steps of { $batch } sequences. The *seed* { $seed } draws the same sequences and initial weights for everyone, so this link gives the same curves.
-another-seed = Another seed, to watch it learn
 architecture = **The sidebar's architecture{ $small ->
     [yes] , MiniLM's kind in small
    *[no] {""}
 }:** { $shape }; { $size }.
-usual = Train the usual architecture
+
+question-copy = Say at every position which symbol stands there.
+question-copy-with-errors = Say at every position which symbol stands there. Of the answers to learn from, 30% are wrong; those to measure with are right.
+question-reverse = Say at every position which symbol stands there when the sequence is read backwards.
+question-sort = Say at every position which number stands there once the sequence is in ascending order.
+question-count = Say at every position how often its symbol occurs in the whole sequence.
+question-brackets = Say for every bracket at which position, counted from 0, its partner stands, or that it has none.
+question-masked = Say which character each [MASK] hides, from the characters on both sides.
+question-characters = Say at every position which character comes next, from this one and those before it.
+question-seq2seq-copy = Read a sequence with the encoder, and say it again with the decoder, symbol by symbol.
+question-seq2seq-reverse = Read a sequence with the encoder, and say it backwards with the decoder, symbol by symbol.
+question-seq2seq-translate = Read an English sentence with the encoder, and say it in French with the decoder, word by word.
+
+rule-copy = always answer with the commonest answer of the training set
+rule-copy-with-errors = { rule-copy }
+rule-reverse = { rule-copy }
+rule-sort = { rule-copy }
+rule-count = { rule-copy }
+rule-brackets = { rule-copy }
+rule-masked = { rule-copy }
+rule-characters = answer with the character that most often follows the present one in the training text
+rule-seq2seq-copy = { rule-copy }; [EOS], which ends each answer, counts too
+rule-seq2seq-reverse = { rule-seq2seq-copy }
+rule-seq2seq-translate = { rule-seq2seq-copy }

@@ -1,11 +1,9 @@
 """Made-up sequences: as many as asked for, all different, of the right lengths; a clear word where that can't be."""
 
 import itertools
-import math
 import re
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import replace
 
 import pytest
 import torch
@@ -16,7 +14,7 @@ from torch import Tensor
 from playground.errors import InputError, RecipeError
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, make_data
-from playground.training.tasks.symbol_tasks import BRACKETS, WRONG, MadeUpTask, split_words
+from playground.training.tasks.symbol_tasks import BRACKETS, MadeUpTask, split_words
 from playground.training.tasks.translation import is_sentence
 from tests.training.tasks.test_translation import plain_answers
 
@@ -46,10 +44,6 @@ def sequences(recipe: Recipe) -> tuple[Tensor, Tensor]:
     return MADE_UP[recipe.task].sequences(recipe)
 
 
-def variety(recipe: Recipe) -> int:
-    return MADE_UP[recipe.task].count_sequences(recipe.length, recipe.n_symbols)
-
-
 def balanced(word: str) -> bool:
     """Whether taking out "()" and "[]", again and again, leaves nothing."""
     while word != (word := re.sub(r"\(\)|\[\]", "", word)):
@@ -68,21 +62,13 @@ def test_sequences_are_all_different_and_have_the_recipe_s_symbols_and_lengths(r
         assert set(row) <= set(range(FIRST, FIRST + n_symbols))
 
 
-@pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
-def test_a_task_counts_symbols_if_it_has_as_many_as_the_recipe_says(task: MadeUpTask) -> None:
-    assert task.counts_symbols == (task.symbols(5) != task.symbols(6))
-
-
-def test_lengths_and_symbols_are_uniform() -> None:
-    recipe = Recipe(length=12, n_symbols=8, n_train=8_000)
-    train = rows(sequences(recipe)[0])
-    lengths = Counter(map(len, train))
-    assert sorted(lengths) == list(range(6, 13))
-    expected = len(train) / 7
-    assert sum((count - expected) ** 2 / expected for count in lengths.values()) < 22.5  # χ² of 6: 99.9 %
-    tokens = Counter(itertools.chain.from_iterable(train))
-    expected = tokens.total() / 8
-    assert sum((count - expected) ** 2 / expected for count in tokens.values()) < 24.3  # χ² of 7: 99.9 %
+@pytest.mark.parametrize(
+    "recipe",
+    [Recipe(n_symbols=2, length=2, n_validation=4, n_train=1), Recipe(task="brackets", length=4, n_validation=512)],
+)
+def test_too_few_different_sequences_are_refused(recipe: Recipe) -> None:
+    with pytest.raises(RecipeError, match="different sequences, too few to hold back"):
+        sequences(recipe)
 
 
 def test_a_small_space_is_used_up_and_not_repeated() -> None:
@@ -91,16 +77,6 @@ def test_a_small_space_is_used_up_and_not_repeated() -> None:
     everything = {row for length in (2, 3, 4) for row in itertools.product(range(FIRST, FIRST + 3), repeat=length)}
     assert {*train, *validation} == everything
     assert (len(train), len(validation)) == (len(everything) - 50, 50)
-
-
-@pytest.mark.parametrize("length", [2, 3, 5, 6, 8])
-def test_brackets_are_balanced_but_for_the_broken_ones_where_one_is_replaced(length: int) -> None:
-    recipe = Recipe(task="brackets", length=length, n_train=300, n_validation=1)
-    words = ["".join(BRACKETS[token - FIRST] for token in row) for row in rows(sequences(recipe)[0])]
-    broken = [word for word in words if not balanced(word)]
-    assert broken
-    for word in broken:
-        assert any(balanced(word[:i] + b + word[i + 1 :]) for i in range(len(word)) for b in BRACKETS)
 
 
 def test_long_balanced_sequences_are_uniform_over_all_shapes_and_a_fifth_is_broken() -> None:
@@ -114,59 +90,6 @@ def test_long_balanced_sequences_are_uniform_over_all_shapes_and_a_fifth_is_brok
     assert set(longest) == shapes
     expected = longest.total() / len(shapes)
     assert sum((count - expected) ** 2 / expected for count in longest.values()) < 34.6  # χ² of 13: 99.9 %
-
-
-@pytest.mark.parametrize("length", [2, 3, 4, 5, 6])
-def test_variety_is_what_counting_says(length: int) -> None:
-    lengths = range(max(2, length // 2), length + 1)
-    letters = Recipe(length=length, n_symbols=3)
-    assert variety(letters) == sum(1 for n in lengths for _ in itertools.product("abc", repeat=n))
-    words = (word for n in lengths for word in itertools.product(BRACKETS, repeat=n))
-    assert variety(Recipe(task="brackets", length=length)) == sum(balanced("".join(word)) for word in words)
-
-
-@pytest.mark.parametrize(
-    ("recipe", "field", "n_different"),
-    [
-        (Recipe(n_symbols=2, length=2, n_validation=256), "n_symbols", 4),
-        (Recipe(n_symbols=2, length=6, n_validation=256), "n_symbols", 120),
-        (Recipe(length=2, n_validation=4_096), "length", 100),
-        (Recipe(task="brackets", length=8, n_validation=256), "length", 272),
-    ],
-)
-def test_too_few_different_sequences_name_what_would_work(recipe: Recipe, field: str, n_different: int) -> None:
-    with pytest.raises(RecipeError) as caught:
-        sequences(recipe)
-    assert caught.value.field == field
-    assert f"only {n_different} different " in str(caught.value)
-    (works,) = caught.value.works
-    assert isinstance(works, int)
-    better = replace(recipe, **{field: works})  # type: ignore[arg-type]
-    assert len(sequences(better)[1]) == recipe.n_validation
-    with pytest.raises(RecipeError):
-        sequences(replace(better, **{field: works - 1}))  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize(
-    "recipe",
-    [
-        Recipe(task="brackets", length=8, n_validation=136, n_train=136),
-        Recipe(n_symbols=2, length=2, n_validation=1, n_train=3),
-        Recipe(n_symbols=2, length=2, n_validation=2, n_train=2),
-        Recipe(n_symbols=2, length=11, n_validation=2_032, n_train=2_032),
-    ],
-)
-def test_where_there_are_just_enough_nearly_all_are_found(recipe: Recipe) -> None:
-    train, validation = sequences(recipe)
-    assert len(validation) == recipe.n_validation
-    assert 0.98 * recipe.n_train <= len(train) <= recipe.n_train
-
-
-def test_the_longest_sequences_can_be_drawn() -> None:
-    for task in ("reverse", "brackets"):
-        train, _ = sequences(Recipe(task=task, length=256, n_train=20))
-        assert 128 <= train.shape[1] <= 256
-        assert math.prod(train.shape) > 0
 
 
 # --- answers
@@ -189,7 +112,7 @@ def test_a_share_of_what_is_taught_is_another_symbol_and_what_is_measured_is_rig
     data = make_data(Recipe(task="copy-with-errors", n_symbols=5, n_train=2_000, n_validation=300))
     ids, taught = (each[data.train.mask] for each in (data.train.ids, data.train.targets))
     wrong = taught[taught != ids]
-    assert len(wrong) / len(ids) == pytest.approx(WRONG, abs=0.015)
+    assert len(wrong) / len(ids) == pytest.approx(0.3, abs=0.015)
     assert set(taught.tolist()) == set(ids.tolist()), "errors are symbols of the task, too"
     assert torch.equal(data.validation.targets[data.validation.mask], data.validation.ids[data.validation.mask])
 
@@ -228,22 +151,6 @@ def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]])
     assert answers_of(name, rows) == [PLAIN[name]([symbol + first for symbol in row], LONGEST) for row in rows]
 
 
-@pytest.mark.parametrize(
-    ("word", "places"),
-    [
-        ("([])", [3, 2, 1, 0]),
-        ("(]", [None, None]),
-        ("([)]", [None, 3, None, 1]),  # ")" meets "[", finds no partner, and leaves "[" open
-        ("))((", [None] * 4),
-        ("(()", [None, 2, 1]),
-        (")()", [None, 2, 1]),
-    ],
-)
-def test_partners_by_hand(word: str, places: list[int | None]) -> None:
-    (answers,) = answers_of("brackets", [["()[]".index(symbol) for symbol in word]])
-    assert answers == [LONGEST if place is None else place for place in places]
-
-
 @pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
 def test_a_typed_sequence_is_read_as_those_of_the_validation_set(task: MadeUpTask) -> None:
     recipe = Recipe(task=task.name, n_train=1, n_symbols=12, length=12)
@@ -255,19 +162,6 @@ def test_a_typed_sequence_is_read_as_those_of_the_validation_set(task: MadeUpTas
             read = task.read(typed, recipe)
             assert torch.equal(read.ids, one.ids)
             assert torch.equal(read.targets, one.targets)
-
-
-def test_single_letters_need_no_blanks_and_numbers_of_two_digits_do() -> None:
-    for name, n_symbols, typed, symbols in (
-        ("reverse", 10, "bad", "b a d"),
-        ("brackets", 10, "([)]", "( [ ) ]"),
-        ("sort", 10, "203", "2 0 3"),
-        ("sort", 12, "11 2 0", "11 2 0"),
-    ):
-        recipe = Recipe(task=name, n_symbols=n_symbols, n_train=1)
-        assert make_data(recipe).text(MADE_UP[name].read(typed, recipe).ids[0].tolist()) == symbols
-    with pytest.raises(InputError, match="does not know “203”"):
-        MADE_UP["sort"].read("203", Recipe(task="sort", n_symbols=12))
 
 
 @pytest.mark.parametrize(
@@ -292,31 +186,6 @@ def test_what_can_not_be_read_is_told_with_what_can(task: str, typed: str, probl
         MADE_UP[task].read(typed, Recipe(task=task))
 
 
-@pytest.mark.parametrize("length", [8, 9])
-@pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)
-def test_only_a_sequence_shorter_than_all_to_learn_from_is_told(task: MadeUpTask, length: int) -> None:
-    recipe = Recipe(task=task.name, length=length)
-    data = make_data(recipe)
-    lengths = data.train.mask.sum(1)
-    shortest, longest = int(lengths.min()), int(lengths.max())
-    assert task.lengths(length) == (shortest, longest)
-    for n in (shortest, longest):
-        (row,) = (lengths == n).nonzero()[:1, 0].tolist()
-        text = data.text([i for i in data.train.ids[row].tolist() if i])
-        assert task.describe_unusual(text, recipe) == ""
-    short = text.split()[: shortest - 1]
-    if task.name != "seq2seq-translate":  # whose shortest sentences have two words
-        assert f" {shortest} to {longest} " in task.describe_unusual(" ".join(short), recipe)
-    with pytest.raises(InputError, match=f"{longest + 1} symbols are too many"):
-        task.read(f"{text} {text.split()[0]}", recipe)
-
-
-@pytest.mark.parametrize("seen", ["a\u200bb", "\u202eab", "a\tb", "a\nb", "A, b!"])
-def test_what_can_not_be_seen_does_not_count(seen: str) -> None:
-    recipe = Recipe(task="reverse", n_train=1)
-    assert make_data(recipe).text(MADE_UP["reverse"].read(seen, recipe).ids[0].tolist()) == "a b"
-
-
 @pytest.mark.parametrize(
     ("text", "is_one"),
     [
@@ -333,10 +202,3 @@ def test_what_can_not_be_seen_does_not_count(seen: str) -> None:
 )
 def test_only_what_the_grammar_makes_is_a_sentence(text: str, is_one: bool) -> None:
     assert is_sentence(split_words(text)) == is_one
-
-
-def test_every_sentence_to_learn_from_is_one_and_the_answer_to_others_is_said_to_be_word_for_word() -> None:
-    task, recipe = MADE_UP["seq2seq-translate"], Recipe(task="seq2seq-translate", n_train=500)
-    data = make_data(recipe)
-    assert all(is_sentence(data.text([i for i in row if i]).split()) for row in data.train.ids.tolist())
-    assert "word for word" in task.describe_unusual("small sees cow", recipe)

@@ -1,15 +1,9 @@
 """Windows of text: cut and held back where they should be, and a clear word for a text that won't do."""
 
-import string
-from dataclasses import replace
-
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from playground.errors import RecipeError
-from playground.text.tokenizer import english_texts
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.tasks.task import MASK, MASK_ID
@@ -52,29 +46,6 @@ def test_windows_stand_in_their_own_part_of_the_text(task: str, width: int, text
     )
 
 
-def test_a_short_text_gives_the_windows_that_it_has() -> None:
-    found = cut(Recipe(task="masked", text=string.ascii_letters[:50], length=3))
-    assert sorted(read(found, found.validation)) == ["TUV", "UVW", "VWX"]
-    assert len(found.train) == 45 - 2
-
-
-def test_the_built_in_text_keeps_its_words_in_typewritten_ascii_and_each_paragraph_once() -> None:
-    text, topics = help_topics(), english_texts()
-    assert 250_000 < len(text) < len("".join(topics))
-    assert "  " not in text
-    assert "\n" not in text
-    assert sum(not " " <= character <= "~" for character in text) < 20
-    paragraphs = {" ".join(p.split()) for topic in topics for p in topic.split("\n\n") if len(p) > 300}
-    assert len(paragraphs) > 100
-    typed = {p.translate(str.maketrans("“”‘’–—", "\"\"''--")).replace("…", "...") for p in paragraphs}
-    assert all(text.count(paragraph) == 1 for paragraph in typed)
-
-
-def test_the_vocabulary_of_the_built_in_text_is_printable_ascii() -> None:
-    found = cut(Recipe(task="characters", length=8, n_train=10))
-    assert found.vocabulary == (*SPECIALS, *map(chr, range(32, 127)))
-
-
 def test_a_text_s_rarer_characters_are_unknown() -> None:
     common = [chr(0x4E00 + i) for i in range(MAX_KINDS)]
     rare = [chr(0x5E00 + i) for i in range(50)]
@@ -103,14 +74,6 @@ def test_cleaning(text: str, cleaned: str) -> None:
     assert clean(text) == cleaned
 
 
-@given(st.text(st.characters(exclude_categories=()), max_size=60))
-def test_cleaning_is_done_once_for_all(text: str) -> None:
-    once = clean(text)
-    assert clean(once) == once
-    assert MASK not in once
-    once.encode()
-
-
 @pytest.mark.parametrize("length", [2, 4, 7, 64])
 def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
     ids = torch.randint(3, 30, (3_000, length), generator=torch.Generator().manual_seed(0))
@@ -124,37 +87,17 @@ def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "length", "field", "message", "works"),
+    ("text", "length", "message"),
     [
-        (" \n\t ", 8, "text", "is blank", "a text with letters"),
-        ("a" * 900, 2, "text", "one character only, 'a': there is nothing to learn", "a sentence or two"),
-        ("too short", 2, "text", "has 9 characters, too few", "at least 30 characters"),
-        ("ab" * 14, 12, "text", "has 28 characters, too few", "at least 30 characters"),
-        (PROSE, 64, "length", f"a text of {len(PROSE)} characters, of which the last tenth, {len(PROSE) // 10}", 36),
-        (PROSE, 256, "length", "takes at least 2,570 characters", len(PROSE) // 10 - 1),
-        ("ab" * 100, 8, "text", "repeats itself", "a text that goes on with something new"),
-        (PROSE[:30] * 20, 8, "text", "repeats itself", "a text that goes on with something new"),
+        (" \n\t ", 8, "is blank"),
+        ("a" * 900, 2, "one character only, 'a': there is nothing to learn"),
+        ("too short", 2, "has 9 characters, too few .* at least 30 characters"),
+        (PROSE, 256, "at least 2,570 characters"),
+        ("ab" * 100, 8, "repeats itself"),
+        (PROSE[:30] * 20, 8, "repeats itself"),
     ],
 )
-def test_a_text_that_cannot_be_learnt_from_is_told_why(
-    text: str, length: int, field: str, message: str, works: object
-) -> None:
-    recipe = Recipe(task="characters", text=text, length=length)
-    with pytest.raises(RecipeError) as caught:
-        cut(recipe)
-    assert caught.value.field == field
-    assert message in str(caught.value)
+def test_a_text_that_cannot_be_learnt_from_is_told_why(text: str, length: int, message: str) -> None:
+    with pytest.raises(RecipeError, match=message) as caught:
+        cut(Recipe(task="characters", text=text, length=length))
     assert len(str(caught.value)) < 250
-    (offered,) = caught.value.works
-    if field == "length":
-        assert offered == works
-        assert len(cut(replace(recipe, length=works)).validation) == 1  # type: ignore[arg-type]
-    else:
-        assert str(works) in str(offered)
-
-
-@pytest.mark.parametrize(("task", "n_characters"), [("characters", 30), ("masked", 20)])
-def test_the_offered_length_of_a_text_is_enough(task: str, n_characters: int) -> None:
-    with pytest.raises(RecipeError, match=f"at least {n_characters}"):
-        cut(Recipe(task=task, text=PROSE[: n_characters - 1], length=2))
-    assert len(cut(Recipe(task=task, text=PROSE[:n_characters], length=2)).validation) == 1

@@ -165,8 +165,7 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
 
     def start(spec: Spec) -> Mock:
         started.append(spec)
-        job = Mock(status="running", progress=0.25)
-        return Mock(inputs=spec, active=True, in_progress=True, state=None, job=job)
+        return Mock(inputs=spec, active=True, ended=False, state=None, status="running", progress=0.25)
 
     monkeypatch.setattr(choices, "monotonic", lambda: seconds[0])
     monkeypatch.setattr(weights_panels, "join_learning", start)

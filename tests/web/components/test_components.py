@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.charts.bars import LabelledRows
+from playground.charts.chart import LabelledRows
 from playground.web import components
 from playground.web.components.charts import _describe_longest
 from tests.web.app_test import drawn_bars, working
@@ -18,7 +18,7 @@ from tests.web.app_test import drawn_bars, working
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
-        from playground.charts.bars import LabelledRows
+        from playground.charts.chart import LabelledRows
         from playground.web.components.charts import draw_bars
 
         bars = LabelledRows(

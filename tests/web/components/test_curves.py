@@ -22,16 +22,16 @@ def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> 
     figure = draw_losses(HISTORY, 100, 13)
     data = curve_data(figure)
     assert [line["name"] for line in data["lines"]] == [
-        "batches", "mean of 4 batches", "training set", "validation set", None,
+        "batches", "training set", "validation set", None,
     ]  # fmt: skip
     for line, trace in zip(data["lines"], figure["data"], strict=True):
         np.testing.assert_array_equal(line["x"], trace["x"])
         np.testing.assert_allclose(line["y"], trace["y"], rtol=5e-4)
         assert (line["colour"], line["width"]) == (trace["line"]["color"], trace["line"]["width"])
     assert data["lines"][0]["y"][0] == 2.123
-    assert [line["dots"] for line in data["lines"]] == [False, False, True, True, False]
-    assert [line["dash"] for line in data["lines"]] == ["solid", "solid", "solid", "solid", "dash"]
-    assert data["lines"][4]["note"] == "guessing: ln 13 = 2.56"
+    assert [line["dots"] for line in data["lines"]] == [False, True, True, False]
+    assert [line["dash"] for line in data["lines"]] == ["solid", "solid", "solid", "dash"]
+    assert data["lines"][3]["note"] == "guessing: ln 13 = 2.56"
 
 
 def test_what_is_no_finite_number_is_left_out() -> None:
@@ -39,7 +39,7 @@ def test_what_is_no_finite_number_is_left_out() -> None:
     broken = Evaluation(60, Measure(math.nan, 0), Measure(math.inf, 0), 0)
     data = curve_data(draw_losses(History(evaluations=[*LOOKS, broken]), 100, 13))
     assert json.loads(json.dumps(data, allow_nan=False)) == data
-    train, validation = data["lines"][2:4]
+    train, validation = data["lines"][1:3]
     assert train["x"] == validation["x"] == [0, 20, 40]
     assert train["y"] == [2.0, 1.6, 1.2]
 

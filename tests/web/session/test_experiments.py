@@ -10,7 +10,13 @@ from playground.errors import WeightsError
 from playground.jobs import JobStatus
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
-from playground.web.session.experiments import Experiment, SessionExperiments, training_bytes, validation_data
+from playground.web.session.experiments import (
+    Experiment,
+    SessionExperiments,
+    join_experiment,
+    training_bytes,
+    validation_data,
+)
 from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
 from playground.web.session.services import other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
@@ -59,29 +65,28 @@ def start(
 ) -> Experiment[Any]:
     """Start an experiment, which adds how it ended to `ends`, and wait until it runs."""
 
-    def on_end(_state: object, status: JobStatus) -> str:
+    def on_end(_state: object, status: JobStatus) -> None:
         if ends is not None:
             ends.append(status)
-        return ""
 
-    experiments.start(page, lambda: Experiment(("inputs", count.n), count, on_end, n_bytes=n_bytes, key=object()))
+    experiments.start(page, lambda: join_experiment(("inputs", count.n), count, on_end, n_bytes=n_bytes, key=object()))
     experiment = experiments.get(page)
     assert experiment is not None
-    until(lambda: count.begun.is_set() or experiment.job.ended)
+    until(lambda: count.begun.is_set() or experiment.ended)
     return experiment
 
 
 def test_one_experiment_at_a_time_in_a_session() -> None:
     experiments = SessionExperiments()
     first = start(experiments, Count(9, free=False))
-    assert (first.active, first.in_progress, experiments.active_page()) == (True, True, "training")
+    assert (first.active, not first.ended, experiments.active_page()) == (True, True, "training")
     for page in ("regularisers", "training"):
-        experiments.start(page, lambda: Experiment("x", Count(1), n_bytes=0, key="x"))  # type: ignore[arg-type]
+        experiments.start(page, lambda: join_experiment("x", Count(1), n_bytes=0, key="x"))  # type: ignore[arg-type]
     assert (experiments.get("training"), experiments.get("regularisers")) == (first, None)
-    first.job.stop()
+    first.stop()
     assert experiments.active_page() is None
     second = start(experiments, Count(1), page="regularisers")
-    until(lambda: second.job.status == "finished")
+    until(lambda: second.status == "finished")
     assert experiments.get("training") is first
 
 
@@ -95,11 +100,11 @@ def test_a_stopped_experiment_is_in_progress_until_its_last_step_is_done() -> No
             yield 1
 
     experiment = start(SessionExperiments(), Slow(1))
-    experiment.job.stop(timeout=0)
-    assert (experiment.job.status, experiment.active, experiment.in_progress) == ("cancelled", False, True)
+    experiment.stop(timeout=0)
+    assert (experiment.status, experiment.active, not experiment.ended) == ("cancelled", False, True)
     assert pending_sentence(experiment) == "Stopping after the current step …"
     allowed.set()
-    until(lambda: not experiment.in_progress)
+    until(lambda: experiment.ended)
     assert pending_sentence(experiment) == ""
 
 
@@ -116,7 +121,7 @@ def memory() -> Iterator[MemoryBudget]:
 ENDS: dict[str, Callable[[Count, SessionExperiments], object]] = {
     "fail": lambda count, _: setattr(count, "n", -1),
     "finish": lambda count, _: count.gate.release(count.n),
-    "stop": lambda _, experiments: experiments._experiments["training"].job.stop(),
+    "stop": lambda _, experiments: experiments._experiments["training"].stop(),
     "discard": lambda _, experiments: experiments.discard("training"),
     "disconnect": lambda _, experiments: experiments.disconnect(),
 }
@@ -138,8 +143,8 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(memory: Mem
     held = MemoryReservation(60)
     memory.reserve(held)
     refused = start(SessionExperiments(), Count(9, free=False), n_bytes=41)
-    until(lambda: refused.job.status == "failed")
-    assert refused.job.error.startswith("This server holds as many visitors' weights as it can right now; ")
+    until(lambda: refused.status == "failed")
+    assert refused.error.startswith("This server holds as many visitors' weights as it can right now; ")
     assert (refused.state, memory.n_bytes) == (None, 60)
     session = SessionExperiments()
     start(session, Count(9, free=False), n_bytes=40)
@@ -151,11 +156,11 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(memory: Mem
 def test_a_shared_result_counts_once_and_gives_way_if_nobody_holds_it(memory: MemoryBudget) -> None:
     def train() -> Experiment[Any]:
         count: Any = Count(1)
-        return Experiment("inputs", count, n_bytes=60, key="one", kept=lambda state: state.result)
+        return join_experiment("inputs", count, n_bytes=60, key="one", kept=lambda state: state.result)
 
     needed = MemoryReservation(60)
     visitors = [train(), train()]
-    until(lambda: all(each.job.ended for each in visitors))
+    until(lambda: all(each.ended for each in visitors))
     assert visitors[0].state is visitors[1].state
     assert memory.n_bytes == 50
     with pytest.raises(WeightsError):

@@ -8,8 +8,15 @@ import pytest
 import safetensors.torch
 from streamlit.testing.v1 import AppTest
 
-from playground.training.kept_run import KeptRun, describe_origin, key_in, name_run, run_key, share_in
-from playground.training.trained_network import TrainedNetwork, save
+from playground.training.trained_network import (
+    KeptRun,
+    TrainedNetwork,
+    describe_origin,
+    key_in,
+    name_run,
+    run_key,
+    save,
+)
 from playground.web.session import trained_slot
 from playground.web.session.services import services
 from playground.web.session.trained_slot import MOST_RUNS, SLOT, TrainedSlot
@@ -31,12 +38,11 @@ def test_a_name_has_the_key_and_the_share_and_nothing_breaks_it() -> None:
     one = trained()
     name = name_run(one)
     assert key_in(name) == run_key(replace(one.config, dropout=0.3), one.recipe)
-    assert share_in(name) == pytest.approx(one.results.validation_accuracy, abs=5e-5)
     for other in (replace(one.recipe, seed=9), replace(one.recipe, clip=1.0)):
         assert run_key(one.config, other) != key_in(name)
     key = key_in(name)
     for wrong in ("", "abc-1", f"{key}-", f"{key}-x", f"{key}-123456", f"{key}-²", f"../{key}-1", f"{key}\n"):
-        assert (key_in(wrong), share_in(wrong)) == ("", None)
+        assert key_in(wrong) == ""
     with pytest.raises(ValueError, match="no hash"):
         services().networks.store.find("../secret", bytes)
 
@@ -119,7 +125,7 @@ def test_where_the_store_has_it_no_more_the_page_says_so_and_start_trains_it_aga
 
 @pytest.mark.long
 @pytest.mark.usefixtures("one_experiment_at_a_time")
-def test_runs_stay_side_by_side_and_each_opens_or_is_pinned() -> None:
+def test_runs_stay_side_by_side_and_each_opens() -> None:
     app = measured(training_page())
     assert "training_runs" not in charts(app)
     first: TrainedNetwork = app.session_state[SLOT].trained
@@ -134,11 +140,6 @@ def test_runs_stay_side_by_side_and_each_opens_or_is_pinned() -> None:
     assert values(app, "weights", "run") == {"weights": "trained here", "run": name_run(first)}
     assert f"Validation loss {first.results.validation_loss:.6f} nats" in captions(app)
     assert "no longer this run's" not in prose(app)
-    press(app, f"training_pin_{keys[1]}")
-    working(app.switch_page("../../pages/attention.py").run())
-    assert not sentences(app)
-    shown = captions(app)
-    assert f"trained here: Reverse, {first.results.kept_step:,} steps" in shown
 
 
 @pytest.mark.usefixtures("one_experiment_at_a_time")

@@ -6,13 +6,13 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.training import run_state, variants
-from playground.training.cost import Speed
+from playground.training import job, variants
+from playground.training.job import Speed
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.services import services
 from playground.web.session.trained_slot import SLOT
-from playground.web.views import regularisers, training
+from playground.web.views import regularisers
 from tests.waiting import running_jobs
 from tests.web.app_test import (
     SESSION,
@@ -103,7 +103,7 @@ def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     working(app.switch_page(f"../../pages/{page}.py").run())
     assert grey_buttons(app, page) == {"start", "stop"}
     assert f"the page “{other.title()}” goes on" in captions(app)
-    app.session_state[EXPERIMENTS].get(other).job.stop()
+    app.session_state[EXPERIMENTS].get(other).stop()
 
 
 @pytest.mark.sampled(2)
@@ -118,7 +118,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
     def fail(*_: Any, **__: Any) -> None:
         raise error
 
-    module, name = (run_state, "Trainer") if page == "training" else (variants, "VariantTraining")
+    module, name = (job, "Trainer") if page == "training" else (variants, "VariantTraining")
     monkeypatch.setattr(module, name, fail)
     app = measured(opened(page), page)
     told = f"{status_text(app)}\n{sentences(app)}"
@@ -129,8 +129,7 @@ def test_a_failure_is_one_sentence_and_leaves_the_page_whole(
 
 @BOTH
 def test_what_takes_too_long_can_not_start_and_says_what_to_shrink(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (training, experiments):
-        monkeypatch.setattr(module, "machine_speed", lambda: Speed(25.0, 1e-12))
+    monkeypatch.setattr(experiments, "machine_speed", lambda: Speed(25.0, 1e-12))
     app = opened(page, training_steps=600)
     (error,) = app.error
     assert "choose fewer" in error.value
@@ -192,7 +191,6 @@ def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.Mon
 @pytest.mark.usefixtures("two_visitors")
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
-    assert second.button(key="training_another_seed")
     press(second, "training_start")
     assert not running_jobs()
     assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")

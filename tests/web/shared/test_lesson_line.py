@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
 from playground.link.changes import read_changes
-from playground.training.kept_run import KeptRun
+from playground.training.trained_network import KeptRun
 from playground.web.session import trained_slot
 from tests.training.trained import trained
 from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, values, working

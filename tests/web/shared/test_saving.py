@@ -10,7 +10,7 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, BusyError, InputError, PlaygroundError
 from playground.web.components import charts as components
 from playground.web.shared.saving import file_name

@@ -17,7 +17,7 @@ from playground import Encoder, ModelConfig, open_link
 from playground.export.data import weights_sha256
 from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
-from playground.training.shipped_network import load_translator
+from playground.training.trained_network import load_translator
 from playground.training.trainer import Trainer
 from playground.web.shared.page_end import PageEndError
 from playground.web.sidebar import controls, export_dialog

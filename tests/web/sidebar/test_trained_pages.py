@@ -16,9 +16,8 @@ from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training import trained_network
 from playground.training.answers import answer_samples
-from playground.training.kept_run import KeptRun
 from playground.training.tasks import TASKS, make_data
-from playground.training.trained_network import TrainedNetwork
+from playground.training.trained_network import KeptRun, TrainedNetwork
 from playground.web.session import trained_slot
 from playground.web.session.memory_budget import MemoryBudget
 from playground.web.session.services import Services, other_services

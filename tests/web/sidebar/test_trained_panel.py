@@ -12,8 +12,7 @@ from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.link.query import model_config, settle
 from playground.training import trained_network
-from playground.training.kept_run import KeptRun
-from playground.training.trained_network import TrainedNetwork
+from playground.training.trained_network import KeptRun, TrainedNetwork
 from playground.web.session.trained_slot import SLOT, TrainedSlot
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.weights_panels import EXAMPLE

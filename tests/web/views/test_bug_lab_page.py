@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.mistakes.bug_lab import TESTS, open_case
 from playground.mistakes.registry import MISTAKES
-from playground.views.bug_lab import explain_innocence, name_suspect
+from playground.views.bug_lab import explain_innocence
 from tests.web.app_test import answer, array, charts, open_page, press, prose, sentences, without_error
 
 LAB = open_case(2, "easy")
@@ -36,18 +36,12 @@ def test_a_newcomer_reads_nothing_of_the_mistake() -> None:
 def test_tests_show_what_they_show_in_their_order() -> None:
     app = press(page(), "lab_test_pattern")
     assert TESTS["pattern"].write_finding(LAB) in prose(app)
-    assert list(charts(app)) == ["lab_pattern_0"]
+    assert array(charts(app)["lab_pattern_0"]).shape == (8, 8)
     assert app.button(key="lab_test_pattern").disabled
     app = press(app, "lab_test_symptom")
     assert app.session_state["lab_tests"] == ("pattern", "symptom")
     assert MISTAKES[GUILTY].symptom in prose(app)
     assert "**1. Map: attention weights**" in [each.label for each in app.expander], "an older one is folded"
-
-
-def test_the_map_of_weights_has_the_padding_too() -> None:
-    (drawn,) = charts(page(lab_seed=0, lab_tests=["pattern"])).values()
-    assert array(drawn).shape == (6, 8)
-    assert [name for name in drawn[0]["x"] if "PAD" in name] == ["[PAD] (6)", "[PAD] (7)"]
 
 
 def test_a_wrong_accusation_is_answered_by_numbers() -> None:
@@ -56,14 +50,13 @@ def test_a_wrong_accusation_is_answered_by_numbers() -> None:
     assert app.button(key=f"lab_accuse_{WRONG.replace('-', '_')}").disabled
 
 
-@pytest.mark.parametrize("seed", [1, 7, 11])
-def test_a_solved_case_shows_the_lines_of_its_encoder(seed: int) -> None:
-    lab = open_case(seed, "any")
+def test_a_solved_case_shows_the_lines_of_its_encoder() -> None:
+    lab = open_case(7, "any")
     (key,) = lab.mistakes
-    app = page(lab_seed=seed, lab_level="any", lab_accused=[key])
+    app = page(lab_seed=7, lab_level="any", lab_accused=[key])
     wrong, right = MISTAKES[key].write_lines(lab.config)
     assert app.code[0].value == f"# wrong\n{wrong}\n\n# right\n{right}"
-    assert name_suspect(key) in answer(app)
+    assert MISTAKES[key].title in answer(app)
 
 
 def test_two_mistakes_are_found_one_after_the_other() -> None:

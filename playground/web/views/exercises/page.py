@@ -10,7 +10,7 @@ from itertools import groupby
 import streamlit as st
 
 from playground.charts.chart import Paragraph
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.answers import Click, Settings
 from playground.learn.checks import repairs

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from playground.charts.chart import Chart, Columns, Group, Heatmap, Item, Later, Panel, Paragraph, Table
+from playground.charts.chart import Chart, Columns, Group, Heatmap, Item, Panel, Paragraph, Table
 from playground.charts.scene import Scene
 from playground.learn.checks import ANSWER
 from playground.learn.exercise import Variant
@@ -76,7 +76,7 @@ def find_items(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
                 yield Paragraph(text)
             case Group() if item.key in keys:
                 yield replace(item, items=tuple(map(_without_clicks, item.items)))
-            case Group() | Panel() | Later():
+            case Group() | Panel():
                 yield from find_items(item.items, keys)
             case Columns():
                 yield from find_items([each for column in item.columns for each in column], keys)

@@ -6,7 +6,7 @@ from typing import Any
 
 import streamlit as st
 
-from playground.charts.markdown import escape_markdown
+from playground.charts.names import escape_markdown
 from playground.config import ModelConfig
 from playground.link.changes import MAX_CHANGES
 from playground.link.opening import Focus

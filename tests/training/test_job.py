@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import torch
 
-from playground.training.run_state import TrainingRequest
+from playground.training.job import TrainingRequest
 from playground.training.tasks import make_data
 from tests.training.trained import CONFIG, RECIPE
 
