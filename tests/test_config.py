@@ -65,43 +65,15 @@ def test_a_wrong_value_is_refused_with_values_that_work(field: str) -> None:
             assert getattr(replace(SMALL, **repaired), field) == works
 
 
-def test_the_defaults_are_the_papers_base_model() -> None:
-    assert ModelConfig(vocab_size=10) == ModelConfig(
-        vocab_size=10,
-        d_model=512,
-        n_heads=8,
-        n_layers=6,
-        d_ff=2048,
-        max_len=512,
-        dropout=0.1,
-        norm_placement="post",
-        norm="layer",
-        norm_eps=1e-5,
-        final_norm=False,
-        activation="relu",
-        gated=False,
-        bias=True,
-        n_kv_heads=0,
-        d_head=0,
-        qk_norm=False,
-        share_layers=False,
-        first_norm=True,
-        position_offset=0,
-        rotary_base=10_000,
-        local_rotary_base=0,
-        relative_buckets=32,
-        relative_distance=128,
-        window=0,
-        global_every=0,
-        d_embedding=0,
-        positions="sinusoidal",
-        scale_embeddings=True,
-        embedding_norm=False,
-        n_segments=0,
-        fused_qkv=False,
-        head_merge="transpose",
-        residual=True,
-    )
+def test_the_defaults_are_the_papers_base_model_and_never_change() -> None:
+    paper = {"d_model": 512, "n_heads": 8, "n_layers": 6, "d_ff": 2048, "max_len": 512, "dropout": 0.1}
+    kinds = {"norm_placement": "post", "norm": "layer", "activation": "relu", "positions": "sinusoidal"}
+    others = {"head_merge": "transpose", "initialisation": "xavier", "norm_eps": 1e-5, "rotary_base": 10_000}
+    buckets = {"relative_buckets": 32, "relative_distance": 128}
+    on = dict.fromkeys(("bias", "first_norm", "scale_embeddings", "residual"), True)
+    told = paper | kinds | others | buckets | on
+    for field in fields(ModelConfig)[1:]:
+        assert field.default == told.get(field.name, 0), field.name  # False == 0
 
 
 ODD: list[tuple[dict[str, Any], str]] = [

@@ -3,8 +3,8 @@
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Collection, Mapping
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -71,7 +71,7 @@ def parse(path: Path, source: str) -> ast.Module:
     return ast.parse(source, str(path))
 
 
-def imported(path: Path, source: str, modules: Collection[str] = MODULES) -> set[str]:
+def imported(path: Path, source: str) -> set[str]:
     """The modules that `source`, the text of `path`, imports; `from a import b` is a.b where that is a module."""
     names: set[str] = set()
     for node in ast.walk(parse(path, source)):
@@ -82,37 +82,22 @@ def imported(path: Path, source: str, modules: Collection[str] = MODULES) -> set
             folder = path.parts[: len(path.parts) - node.level] if node.level else ()
             base = ".".join((*folder, *((node.module,) if node.module else ())))
             inner = (f"{base}.{alias.name}" for alias in node.names)
-            names.update(name if name in modules else base for name in inner)
+            names.update(name if name in MODULES else base for name in inner)
     return names
 
 
-def own_imports(path: Path, source: str, modules: Collection[str] = MODULES) -> set[str]:
+def own_imports(path: Path, source: str) -> set[str]:
     """The project's modules among those that a text imports."""
     tops = {"playground", "pages", "streamlit_app"}
-    return {name for name in imported(path, source, modules) if name.split(".")[0] in tops}
+    return {name for name in imported(path, source) if name.split(".")[0] in tops}
 
 
-def reverse_edges(path: Path, source: str, modules: Collection[str] = MODULES) -> list[str]:
+def reverse_edges(path: Path, source: str) -> list[str]:
     """The project's modules that a text imports from its own floor or from a higher one, its own package left out."""
     own = package_of(module_name(path))
     return sorted(
-        name
-        for name in own_imports(path, source, modules)
-        if package_of(name) != own and floor(package_of(name)) >= floor(own)
+        name for name in own_imports(path, source) if package_of(name) != own and floor(package_of(name)) >= floor(own)
     )
-
-
-def longest_chain(edges: Mapping[str, Collection[str]]) -> int:
-    """How many parts import each other in a row at most; a cycle fails."""
-    heights: dict[str, int] = {}
-
-    def height(part: str, above: tuple[str, ...]) -> int:
-        assert part not in above, f"{' → '.join((*above, part))} is a cycle"
-        if part not in heights:
-            heights[part] = 1 + max((height(lower, (*above, part)) for lower in edges.get(part, ())), default=0)
-        return heights[part]
-
-    return max((height(part, ()) for part in list(edges)), default=0)
 
 
 def folder_edges(folder: str) -> dict[str, set[str]]:
@@ -178,7 +163,7 @@ def test_no_session_holds_on_to_a_run() -> None:
 
 def test_no_modules_of_a_folder_import_each_other_in_a_circle() -> None:
     for folder in sorted({path.parent for path in SOURCES if path.parts[0] == "playground"} - {Path("playground")}):
-        longest_chain(folder_edges(".".join(folder.parts)))  # fails on a cycle; the package's floors are those above
+        TopologicalSorter(folder_edges(".".join(folder.parts))).prepare()  # fails on a cycle
 
 
 def test_long_work_in_the_background_knows_neither_torch_nor_streamlit() -> None:

@@ -109,6 +109,3 @@ def test_boxes_add_up_to_the_model(config: ModelConfig, n_tokens: int) -> None:
     inside = [i for i, box in enumerate(boxes) if box.in_block]
     assert inside == list(range(inside[0], inside[-1] + 1))
     assert (boxes[0].component, boxes[-1].component) == (None, None)
-
-
-A, F, N, ADD = "attention", "feed-forward", "norm", "add"

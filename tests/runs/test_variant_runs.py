@@ -1,5 +1,7 @@
 """Many variants, and many sentences, in a few passes give what a run of each alone gives."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,14 @@ from tests.changes import made
 from tests.model.reference import scramble
 
 BATCH = characters().encode_batch(["a cat", "a dog", "a longer cat"])
-FIELDS = {"vocab_size": characters().vocab_size, "d_model": 16, "n_heads": 4, "n_layers": 3, "d_ff": 32, "max_len": 16}
+FIELDS: dict[str, Any] = {
+    "vocab_size": characters().vocab_size,
+    "d_model": 16,
+    "n_heads": 4,
+    "n_layers": 3,
+    "d_ff": 32,
+    "max_len": 16,
+}
 VARIANTS: list[list[Change]] = [
     [],
     [made("2.1:zero")],
@@ -31,7 +40,7 @@ VARIANTS: list[list[Change]] = [
 @pytest.mark.parametrize("causal", [False, True])
 @pytest.mark.parametrize("pre", [False, True])
 def test_every_variant_is_the_run_with_its_interventions(causal: bool, pre: bool) -> None:
-    config = ModelConfig(**FIELDS, norm_placement="pre" if pre else "post", final_norm=pre)  # type: ignore[arg-type]
+    config = ModelConfig(**FIELDS, norm_placement="pre" if pre else "post", final_norm=pre)
     encoder = scramble(Encoder(config, seed=2))
     steps = list(run_variants(encoder, BATCH, 0, VARIANTS, causal=causal))
     assert sorted(number for numbers, _ in steps for number in numbers) == list(range(len(VARIANTS)))
@@ -42,7 +51,7 @@ def test_every_variant_is_the_run_with_its_interventions(causal: bool, pre: bool
 
 
 def test_what_cannot_be_is_refused() -> None:
-    encoder = Encoder(ModelConfig(**FIELDS), seed=2)  # type: ignore[arg-type]
+    encoder = Encoder(ModelConfig(**FIELDS), seed=2)
     with pytest.raises(InterventionError, match="layers are 0 to 2"):
         list(run_variants(encoder, BATCH, 0, [[made("5.0:zero")]]))
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
@@ -54,9 +63,7 @@ def test_what_cannot_be_is_refused() -> None:
 
 
 def test_variants_go_on_from_a_run_that_is_at_hand() -> None:
-    encoder = Encoder(
-        ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32), seed=5
-    )
+    encoder = Encoder(ModelConfig(**FIELDS), seed=5)
     variants = [[made(f"{layer}.1:cut_3_2")] for layer in (2, 0, 1)]
     for one, two in zip(
         run_variants(encoder, BATCH, 1, variants),
@@ -77,7 +84,7 @@ POINTS = frozenset({"embed.out", "layers.0.out", "final"})
 @pytest.mark.parametrize("causal", [False, True])
 def test_every_row_is_the_run_of_its_sentence(causal: bool, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(variant_runs, "rows_at_once", lambda *_: at_once)
-    encoder = scramble(Encoder(ModelConfig(**TWO_LAYERS), seed=2))  # type: ignore[arg-type]
+    encoder = scramble(Encoder(ModelConfig(**TWO_LAYERS), seed=2))
     changes: list[list[Change]] = [[], [Change("zero", 1, 2)], [], [Change("off", 0, None, ("ffn",))]]
     steps = list(run_batch(encoder, SENTENCES_BATCH, keep=POINTS.__contains__, causal=causal, interventions=changes))
     assert sorted(sentence for sentences, _ in steps for sentence in sentences) == [0, 1, 2, 3]
@@ -100,6 +107,6 @@ def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:
     assert can_afford(config, 128, n)
     assert not can_afford(config, 128, n + 1)
     assert count_affordable(config, [8] * 20 + [128] * 20) == max(20, n), "a long one makes every other dearer"
-    cheap = ModelConfig(**TWO_LAYERS | {"d_model": 64, "n_layers": 1, "d_ff": 8})  # type: ignore[arg-type]
+    cheap = ModelConfig(**TWO_LAYERS | {"d_model": 64, "n_layers": 1, "d_ff": 8})
     assert count_affordable(cheap, [2_000] * 40) == MAX_VECTORS // (2_000 * 64)
     assert count_affordable(PRESETS["gpt-3"].config, [128] * 40) == 1

@@ -17,12 +17,12 @@ from tests.model.changes.by_hand import (
     PATTERN,
     REAL,
     VARIANTS,
-    ByHand,
     build,
     changed_trace,
     plain_forward,
     set_to,
 )
+from tests.model.plain_encoder import ByHand
 
 
 def test_shuffled_positions_are_other_rows_of_the_table() -> None:
