@@ -19,17 +19,17 @@ def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:
 
 
 def in_units(number: float, unit: str) -> str:
-    """Round to three digits with a decimal prefix: 90,261,504 B is `90.3 MB`."""
+    """Round with a decimal prefix: `90.3 MB`."""
     return _rounded(number, ("", "k", "M", "G", "T", "P")) + unit
 
 
 def in_millions(count: int) -> str:
-    """Round as the field counts parameters: `22.6 M`, `175 B`."""
+    """Round as the field counts parameters: `22.6 M`."""
     return _rounded(count, ("", "k", "M", "B", "T")).rstrip()
 
 
 def signed(difference: int) -> str:
-    """A difference of two counts, rounded: `+3.55 M`, `−920`, `±0`."""
+    """A difference of counts: `+3.55 M`, `−920`, `±0`."""
     if not difference:
         return "±0"
     return f"{'+' if difference > 0 else '−'}{in_millions(abs(difference))}"

@@ -16,7 +16,7 @@ _STATISTICS = {"layer": ("mean", "std"), "scalar": ("mean", "std"), "rms": ("rms
 def list_shapes(
     config: ModelConfig, n_sentences: int, n_tokens: int, causal: bool = False
 ) -> list[tuple[str, tuple[int, ...]]]:
-    """List every intermediate's name and shape, in order, as tutorial C prints them; T includes padding.
+    """List every intermediate's name and shape, in order, as tutorial C prints them.
 
     Points of a `Trace` have its names; between them stand steps that it does not keep.
     """
@@ -140,7 +140,7 @@ class Stage:
 
 
 def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
-    """List the stages of a pass over one sentence, in order; of the blocks, the last one."""
+    """List the stages of a pass over one sentence; of the blocks, the last one."""
     parameters, flops = count_parameters(config), count_flops(config, n_tokens)
     work = flops.by(lambda term: term.component)
     stream = f"({n_tokens}, {config.d_model})"

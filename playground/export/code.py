@@ -65,14 +65,14 @@ def export_encoder(
         config: its `vocab_size` has to hold the tokenizer's tokens, and is 0 for raw vectors.
         seed: of random weights, and of raw vectors.
         text: one sentence a line, padded to the same length.
-        tokenizer: `word`, `char`, `bpe`, or `vectors` without a token table; the trained weights have their own.
-        weights: `random`, or `minilm`, whose config is `PRESETS["minilm-l6"].config`.
+        tokenizer: `word`, `char`, `bpe`, or `vectors` without a token table.
+        weights: `random`, or `minilm` with its config and tokenizer.
         causal: whether later tokens are hidden.
         sentence: which one the file is about, from 0.
         place: whose attention it prints.
 
     Raises:
-        InputError: text, tokenizer, weights and config do not fit each other, or a number is not finite.
+        InputError: they do not fit each other, or a number is not finite.
         PretrainedError: the trained weights are not on this machine.
         TooLargeError: the attention patterns are too many to keep.
     """
@@ -119,10 +119,7 @@ def export_run(
     place: Place,
     own_weights: bytes | None = None,
 ) -> Export:
-    """Return a run, whose arrays have `final` and every layer's pattern, with its encoder.
-
-    `weights` are `random`, `minilm`, or `file` for `own_weights`.
-    """
+    """Return a run, whose arrays have `final` and every pattern, with its encoder; own weights are `file`."""
     config, tokens, ids = computed.config, batch.tokens[sentence], batch.ids[sentence].tolist()
     if not tokens:
         raise InputError("This sentence has no token: there is nothing to write down.")
@@ -206,10 +203,7 @@ print("The scores and the attention are those of the page.")"""
 def export_pair(
     run: PairRun, tgt_vocab_size: int, *, seed: int, place: Place, own_weights: bytes | None = None
 ) -> Export:
-    """Return an encoder–decoder and its pair as a script that runs the playground's package.
-
-    The cross-attention of `place` is printed and compared; without `own_weights` they are random, of the seed.
-    """
+    """Return an encoder–decoder and its pair as a script that runs the package; it prints the attention of `place`."""
     config = run.config
     if not (run.source.n_real and run.target.n_real):
         raise InputError("Source or target has no token: there is nothing to write down.")

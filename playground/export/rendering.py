@@ -50,7 +50,7 @@ def number_list(numbers: Sequence[float], digits: int = 7) -> str:
 
 
 def id_tensor(ids: Sequence[int]) -> str:
-    """Return a call that makes a tensor (1, T) of ids."""
+    """Return a call that makes a tensor (1, T)."""
     written = number_list(ids)
     return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip")
 
@@ -108,7 +108,7 @@ _SECTIONS_BEHIND = {"minilm": ["trained_weights"], "random": ["random_weights"]}
 
 
 def list_sections(config: ModelConfig, weights: str) -> list[str]:
-    """Return the sections of an encoder and its sentence, in the order in which their code runs."""
+    """Return the sections of an encoder and its sentence, in order."""
     return [
         "numbers",
         *_SECTIONS_BEFORE.get(weights, []),

@@ -105,7 +105,7 @@ class Capability:
     """How often it occurs in training."""
 
     def drawn(self, random: Random, *, held_out: bool) -> Example:
-        """Draw a sentence for training, or a held-out one."""
+        """Draw a sentence."""
         while (example := self.draw(random)).is_held_out != held_out:
             pass
         return example

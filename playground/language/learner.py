@@ -1,7 +1,6 @@
 """Learning the small English: a sentence hides one word, the network says which.
 
-Batches of 64 sentences of similar length; Muon for the blocks' matrices (Jordan et al. 2024), Adam for the rest, one
-learning rate: up for 100 steps, constant, down to 0 over the last fifth.
+Muon for the blocks' matrices (Jordan et al. 2024), Adam for the rest; one learning rate: up, constant, down to 0.
 """
 
 import math
@@ -46,7 +45,7 @@ _CHUNK = 16
 
 @lru_cache(maxsize=2)
 def training_set(seed: int) -> tuple[Tensor, Tensor]:
-    """Return sentences (N, T) int16 and the place of each one's hidden word, (N,)."""
+    """Return sentences (N, T) int16 and the hidden words' places, (N,)."""
     examples = list(training_text(N_SENTENCES, seed))
     random = Random(f"other words {seed}")
     examples = [
@@ -75,7 +74,7 @@ class MuonWithAdam:
         ]
 
     def step(self, lr: float | None) -> None:
-        """Take a step and forget the gradients; with None, forget them only."""
+        """Take a step and forget the gradients; None forgets only."""
         for part in self.parts:
             if lr is not None:
                 for group in part.param_groups:
@@ -116,7 +115,7 @@ class Learning:
 
 
 class Learner(Computation[Learning]):
-    """A network of the small English while it learns; another number of steps is for tests alone."""
+    """A network while it learns; another number of steps is for tests."""
 
     def __init__(self, spec: Spec, device: torch.device | None = None, steps: int = STEPS) -> None:
         self.spec, self.steps, self.device = spec, steps, device or torch.device("cpu")

@@ -20,7 +20,7 @@ from playground.model.trace import UNTRACED, Trace
 
 
 class AttentionMask:
-    """Who may attend to whom, bool, broadcast to (B, H, Tq, Tk), and a bias (1, H, Tq, Tk) of the scores."""
+    """Who may attend to whom, bool, broadcast to (B, H, Tq, Tk), and a bias (1, H, Tq, Tk)."""
 
     def __init__(self, allowed: Tensor | None = None, bias: Tensor | None = None) -> None:
         self.allowed, self.bias = allowed, bias
@@ -39,7 +39,7 @@ class AttentionMask:
 
     @cached_property
     def empty_queries(self) -> Tensor | None:
-        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; None without such a query."""
+        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; or None."""
         if self.hidden is None:
             return None
         empty = self.hidden.all(dim=-1, keepdim=True)
@@ -47,7 +47,7 @@ class AttentionMask:
 
     @cached_property
     def biased(self) -> Tensor | None:
-        """(B or 1, H, Tq, Tk): the bias, −∞ where a key is hidden from a query that has others."""
+        """(B or 1, H, Tq, Tk): the bias, −∞ at hidden keys."""
         if self.bias is None or self.hidden is None:
             return self.bias
         hidden = self.hidden if self.empty_queries is None else self.hidden & ~self.empty_queries
@@ -94,7 +94,7 @@ def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: in
 
 
 def decoder_mask(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
-    """Return a causal mask (1, 1, T, T), on top of keys (B, T) or (B, 1, T); a mask (B or 1, T, T) replaces it."""
+    """Return a causal mask (1, 1, T, T) on top of keys (B, T) or (B, 1, T); (B or 1, T, T) replaces it."""
     given = over_heads(mask, n_sentences, n_tokens, n_tokens)
     ahead = causal_mask(n_tokens, device)[:, None]  # (1, 1, T, T)
     if given is None:
@@ -110,10 +110,9 @@ def attend(
     dropout: Dropout | None = None,
     trace: Trace = UNTRACED,
 ) -> Tensor:
-    """softmax(q kᵀ / √d_head + bias) v (equation 1), as (B, H, Tq, d_head).
+    """softmax(q kᵀ / √d_head + bias) v (equation 1); a query that may attend to nothing gets zeros.
 
-    q is (B, H, Tq, d_head), k and v (B, H, Tk, d_head). A query that may attend to nothing gets zeros. Untraced and
-    without dropout, torch's fused kernel computes this.
+    q (B, H, Tq, d_head), k and v (B, H, Tk, d_head) → (B, H, Tq, d_head). Untraced, torch's fused kernel computes it.
     """
     if not (trace.recording or (dropout is not None and dropout.drops)):
         z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed if mask.bias is None else mask.biased)
@@ -132,7 +131,7 @@ def attend(
 
 
 class Attention(nn.Module):
-    """Project to queries, keys and values, attend in every head, merge the heads, project back."""
+    """Project, attend in every head, merge the heads, project back."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__()
@@ -173,7 +172,7 @@ class Attention(nn.Module):
         return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """q (B, H, Tq, d_head) of x (B, Tq, d_model); k, v (B, kv_heads, Tk, d_head) of memory, or x."""
+        """q (B, H, Tq, d_head) of x; k, v (B, kv_heads, Tk, d_head) of memory, or x."""
         if self.fused:
             q, k, v = self.heads(self.qkv(x), 3 * self.d_head).chunk(3, dim=-1)
             if memory is not None:
@@ -183,7 +182,7 @@ class Attention(nn.Module):
         return self.heads(self.q(x)), self.heads(self.k(source)), self.heads(self.v(source))
 
     def heads(self, x: Tensor, width: int = 0) -> Tensor:
-        """(B, T, n · width) → (B, n, T, width); width is d_head by default."""
+        """(B, T, n · width) → (B, n, T, width)."""
         return x.view(*x.shape[:2], -1, width or self.d_head).transpose(1, 2)
 
     def for_every_head(self, x: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""The encoder block: attention, then feed-forward (section 3.3), each with its norms and residual."""
+"""The encoder block: attention and feed-forward (section 3.3), each with its norms and residual."""
 
 from collections.abc import Callable
 from functools import partial
@@ -61,21 +61,18 @@ class ResidualBlock(nn.Module):
         self.residual, self.post_norm = config.residual, config.norm_placement == "post"
 
     def connect(self, x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-        """Return norm(x + f(x)), post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
-
-        Vaswani et al. 2017, section 3.1; Xiong et al. 2020. `note` records the sum.
-        """
+        """norm(x + f(x)), post-norm (Vaswani et al. 2017), or x + f(norm(x)), pre-norm (Xiong et al. 2020)."""
         if self.post_norm:
             return norm(note(self.add(x, f(x))))
         return note(self.add(x, f(norm(x))))
 
     def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """Return x + sublayer, or the sublayer alone without residual connections."""
+        """x + sublayer, or the sublayer alone."""
         return x + sublayer if self.residual else sublayer
 
 
 def build_post_norm(config: ModelConfig) -> nn.Module | None:
-    """Return the norm behind a sublayer in a sandwich, else None."""
+    """Return the norm behind a sublayer, or None."""
     return build_norm(config) if config.norm_placement == "both" else None
 
 

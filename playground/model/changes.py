@@ -62,7 +62,7 @@ class Change:
     layer: int | None = None
     """None = outside of the layers."""
     head: int | None = None
-    """None = every head, or a point that heads share."""
+    """None = every head."""
     args: tuple[Arg, ...] = ()
     strength: float = 1.0
 
@@ -111,16 +111,16 @@ class Subject:
     allowed: Tensor
     """(T, T) bool, before windows."""
     lengths: tuple[int, ...]
-    """Tokens of each sentence of the batch, without padding."""
+    """Of each sentence, without padding."""
     sentence: int
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of the sentence, without padding."""
+        """Without padding."""
         return self.lengths[self.sentence]
 
     def allowed_in(self, layer: int | None) -> Tensor:
-        """(T, T) bool: the keys that each query may attend to in a layer."""
+        """(T, T) bool, in a layer."""
         window = self.config.window_of(layer or 0)
         return self.allowed & window_mask(len(self.allowed), window)[0] if window else self.allowed
 
@@ -145,7 +145,7 @@ class Menu:
     titles: Mapping[str, Mapping[str, Arg]]
     """Entries of the menu, and the arguments that each implies."""
     choices: tuple[str, ...] = ("head",)
-    """What is asked for: cases of the page What if's `make_change`."""
+    """Cases of `make_change`."""
     question: Question | None = None
     answer: str = ""
     further_choices: tuple[str, ...] = ()
@@ -165,7 +165,7 @@ class Kind:
     rank: int
     """At one point the lowest applies first."""
     edit: EditFunction
-    """From the change, one sentence's tensor after earlier changes, the tensor as computed, and its surroundings."""
+    """From the change, a sentence's tensor after earlier changes, as computed, and its surroundings."""
     claims: Callable[[Change], list[Claim]]
     """No two changes of a pass may set the same numbers."""
     name: Callable[[Change, Words], str]
@@ -175,7 +175,7 @@ class Kind:
     missing: Callable[[Change, Subject], str | None] | None = None
     """What the sentence or its model lacks for it."""
     blends: bool = False
-    """Whether edit and formula include the strength, as scores are set so that the weight is blended."""
+    """Whether edit and formula include the strength."""
 
 
 _HEAD = "{layer}.{head*}:"
@@ -224,10 +224,7 @@ _PARTS = {
         menu=Menu({"switch a sublayer off": {}}, ("sublayer",)),
     ),
 }
-"""Parts that are switched off (Michel et al. 2019, section 3.1) or hand on their mean over tokens.
-
-With every head at zero, attention still adds its output bias.
-"""
+"""Switched off (Michel et al. 2019, section 3.1), or the mean over tokens. Attention keeps its output bias."""
 
 
 def _spell_weight(end: str) -> tuple[tuple[str, Mapping[str, Arg]], ...]:
@@ -321,7 +318,7 @@ _WEIGHTS = {
         blends=True,
     ),
 }
-"""Weights of single pairs. A hidden token still attends to itself, and padding's rows stay."""
+"""A hidden token still attends to itself, and padding's rows stay."""
 
 
 def _miss_own_key(change: Change, subject: Subject) -> str | None:

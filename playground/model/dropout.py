@@ -1,4 +1,4 @@
-"""Dropout that draws from a generator of its own, and can be set for each place in a model."""
+"""Dropout that draws from a generator of its own, and can be set by place."""
 
 from collections.abc import Mapping
 from typing import Literal, get_args

@@ -1,6 +1,6 @@
 """What each kind of change does to a tensor of one sentence: an index into it, and the new numbers there.
 
-Legend: T tokens, padding included, H heads, D = d_model.
+T tokens, padding included, H heads, D = d_model.
 """
 
 from collections.abc import Mapping
@@ -38,14 +38,14 @@ class Change(Protocol):
 
 @dataclass
 class Surroundings:
-    """What an edit reads beside the tensor that it changes."""
+    """What an edit reads beside its tensor."""
 
     real: Tensor
     """(T,) bool, False = padding."""
     positions: Tensor | None
     """(T, D), of the position table."""
     sources: Mapping[int, Mapping[str, Tensor]]
-    """Tensors of other sentences' runs, without their sentence axis."""
+    """Of other sentences' runs, without their sentence axis."""
     allowed: dict[str, Tensor] = field(default_factory=dict)
     """(H, T, T) bool, by prefix such as `layers.0.attn.`."""
 
@@ -64,7 +64,7 @@ def tokens_of(change: Change) -> slice | int:
 
 
 def average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Put each head's mean over tokens in the place of its results."""
+    """Give every token the mean."""
     heads = heads_of(change)
     return (heads,), x[heads][:, around.real].mean(dim=1, keepdim=True)
 
@@ -72,8 +72,7 @@ def average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundi
 def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) -> Tensor:
     """Set scores (…, T) so that a key's weight moves towards `weight`; the others keep their proportions.
 
-    The weight is w at the score s + log(w) − log(1 − w), with s = log Σ exp over the other scores. A row without
-    another key stays.
+    The weight is w at the score log Σ exp over the others + log(w) − log(1 − w). A row without another key stays.
     """
     others = scores.clone()
     others[..., key] = -torch.inf
@@ -87,7 +86,7 @@ def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) 
 
 
 def set_weight(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Set a score for the wanted weight of a pair."""
+    """Set a score for a wanted weight."""
     where = (heads_of(change), change["query"])
     return where, with_weight(x[where], change["key"], change["weight"], change.strength)
 
@@ -101,7 +100,7 @@ def hide_token(change: Change, x: Tensor, computed: Tensor, around: Surroundings
 
 
 def even_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Give each key that the mask allows the same weight."""
+    """Give each allowed key the same weight."""
     where, allowed = (heads_of(change), tokens_of(change)), around.allowed[f"layers.{change.layer}.attn."].to(x.dtype)
     return where, (allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1))[where]
 
@@ -119,7 +118,7 @@ def copied_rows(change: Change, x: Tensor, computed: Tensor, around: Surrounding
 
 
 def shuffled(n: int, seed: int) -> Tensor:
-    """Draw a permutation of n numbers, int64; never the unchanged order if n is above 1."""
+    """Draw a permutation of n numbers; never the unchanged order if n is above 1."""
     unchanged, drawn = torch.arange(n), generator(seed, "positions")
     order = torch.randperm(n, generator=drawn)
     while n > 1 and torch.equal(order, unchanged):
@@ -137,6 +136,6 @@ def shuffle_positions(change: Change, x: Tensor, computed: Tensor, around: Surro
 
 
 def patch_vectors(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Take the vectors of another sentence's run."""
+    """Take another sentence's vectors."""
     where = (tokens_of(change),) if x.ndim == 2 else (heads_of(change), tokens_of(change))
     return where, around.sources[change["sentence"]][change.point][where]

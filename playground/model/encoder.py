@@ -40,7 +40,7 @@ class Embeddings(nn.Module):
         self.dropout = Dropout(config.dropout, "positions")
 
     def forward(self, ids: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
-        """Embed ids (B, T) int64 → (B, T, d_model); InputError if they do not fit the table, or it is missing."""
+        """Embed ids (B, T) int64 → (B, T, d_model); InputError if they do not fit."""
         if self.tokens is None:
             raise InputError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
         if ids.ndim != 2:
@@ -59,7 +59,7 @@ class Embeddings(nn.Module):
     def place(self, x: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
         """Add positions and segments to vectors (B, T, width), then norm, dropout and the map to d_model.
 
-        With an offset and `keys` (B, T), True = a token, positions skip padding.
+        With an offset and `keys` (B, T), positions skip padding.
         """
         trace = or_untraced(trace)
         x = trace.record("tokens", x)
@@ -74,7 +74,7 @@ class Embeddings(nn.Module):
         return trace.record("out", x if self.project is None else self.project(x))
 
     def position_vectors(self, n_tokens: int, keys: Tensor | None = None) -> Tensor:
-        """Return the rows for T tokens, (T, width), with `keys` as in `place`; InputError if T is over max_len."""
+        """Return the rows for T tokens, (T, width); InputError if T is over max_len."""
         if n_tokens > self.config.max_len:
             raise InputError(
                 f"A sentence of {n_tokens} tokens is longer than the position table, which has "
@@ -99,7 +99,7 @@ def check_vectors(x: Tensor, d_model: int) -> None:
 
 
 def build_layers(config: ModelConfig, block: Callable[[ModelConfig, int], nn.Module]) -> nn.ModuleList:
-    """Return a stack's blocks; shared weights are one block in every place."""
+    """Return a stack's blocks; shared weights are one block."""
     if config.share_layers:
         return nn.ModuleList([block(config, 0)] * config.n_layers)
     return nn.ModuleList(block(config, i) for i in range(config.n_layers))
@@ -113,7 +113,7 @@ def build_relative(config: ModelConfig) -> RelativePositions | None:
 def layer_masks(
     config: ModelConfig, relative: RelativePositions | None, allowed: Tensor | None, x: Tensor
 ) -> list[AttentionMask]:
-    """Return each layer's mask, from the mask over heads and x (B, T, d_model)."""
+    """Return each layer's mask, from one over heads and x (B, T, d_model)."""
     n_tokens, bias = x.shape[1], None
     if relative is not None:
         bias = relative.between(n_tokens)
@@ -152,7 +152,7 @@ class Encoder(nn.Module):
         return self.encode(self.embed(ids, trace.scope("embed"), keys), mask, trace)
 
     def embed_vectors(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Place raw vectors (B, T, width of the tables) as rows of the token table are (tutorials B and C)."""
+        """Place raw vectors (B, T, width of the tables) as rows of the table are."""
         check_vectors(x, self.config.embedding_width)
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 

@@ -1,6 +1,6 @@
 """The whole transformer: an encoder, a decoder that reads from it, a score for every next token.
 
-Legend: B sentences, Ts/Tt source/target tokens.
+B sentences, Ts/Tt source/target tokens.
 """
 
 from dataclasses import replace
@@ -19,7 +19,7 @@ from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
 class DecoderBlock(ResidualBlock):
-    """One layer of a decoder; a trace gets `self_attn.…`, `cross_attn.…`, `ffn.…`, `norm1.…` to `norm3.…`, and sums."""
+    """One layer of a decoder: `self_attn`, `cross_attn`, `ffn`, `norm1` to `norm3`."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__(config)
@@ -79,7 +79,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Decode target ids (B, Tt) beside memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        `memory_mask` is (B, Ts); `mask` (B, Tt) on top of the causal mask, or (B or 1, Tt, Tt) instead of it.
+        `memory_mask` is (B, Ts); `mask` (B, Tt) on top of the causal one, or (B or 1, Tt, Tt) instead of it.
         """
         x = self.embed(ids, trace.scope("embed"))
         check_vectors(memory, self.config.d_model)
@@ -97,8 +97,7 @@ class Decoder(nn.Module):
 class EncoderDecoder(nn.Module):
     """A transformer (Vaswani et al. 2017, figure 1) in its config's variant, in eval mode.
 
-    The config's `vocab_size` is the source's; `seed` as of `Encoder`. Parameters are named `encoder.…`, `decoder.…`,
-    `fc.…`.
+    The config's `vocab_size` is the source's. Parameters are named `encoder.…`, `decoder.…`, `fc.…`.
     """
 
     def __init__(self, config: ModelConfig, tgt_vocab_size: int, seed: int | None = 0) -> None:

@@ -1,4 +1,4 @@
-"""Random weights: each tensor has a generator of its own, seeded by the model's seed and the tensor's name."""
+"""Random weights: each tensor has a generator of its own, seeded by the model's seed and its name."""
 
 import contextlib
 import hashlib
@@ -33,10 +33,7 @@ class Embedding(nn.Embedding):
 def initial_weights(
     model: nn.Module, seed: int | None, scheme: Initialisation, *, drawn: str | None = None
 ) -> Iterator[None]:
-    """Context in which a model's constructor makes its parts, which are then drawn; `drawn` names one that is already.
-
-    Without a seed, the parts are on torch's meta device.
-    """
+    """Context in which a model's constructor makes its parts; then they are drawn, but for `drawn`."""
     with torch.device("meta") if seed is None else contextlib.nullcontext():
         yield
     if seed is not None:

@@ -1,4 +1,4 @@
-"""What if: which changes a sentence's pass can have, and the trace that makes them."""
+"""What if: which changes a pass can have, and the trace that makes them."""
 
 import copy
 from collections import defaultdict
@@ -13,18 +13,16 @@ from playground.model.edits import Surroundings
 from playground.model.trace import UNTRACED, Trace
 
 Divided = tuple[tuple[Change, ...], tuple[tuple[Change, str], ...]]
-"""The changes that can apply together, and each other one with the reason why not."""
+"""The changes that apply together, and each other one with the reason."""
 
 
 class InterventionTrace(Trace):
     """Hand back changed tensors, from which the pass goes on, and record them.
 
-    Changes at one point apply by their kinds' ranks, then as given; `divide_changes` leaves out what cannot apply.
-
     Args:
-        rows: the changes of each sentence of the batch.
+        rows: the changes of each sentence of the batch; at one point they apply by rank, then as given.
         real: (B, T) bool, False = padding.
-        positions: (T, D), of the position table; needed to shuffle positions.
+        positions: (T, D), to shuffle.
         sources: for patches, by sentence: tensors by their names in a trace, without the sentence axis.
         keep: as of `Trace`; None keeps nothing, and unchanged parts run untraced.
     """

@@ -51,7 +51,7 @@ def check_interrupted() -> None:
 
 @contextmanager
 def interruptible(check: Check) -> Iterator[None]:
-    """Context in which `check_interrupted` calls `check`, in this thread."""
+    """Context in which `check_interrupted` calls `check`."""
     token = _CHECK.set(check)
     try:
         yield
@@ -98,7 +98,7 @@ def check_kept(config: ModelConfig, n_tokens: int) -> None:
 
 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:
-    """Raise a TooLargeError for a pair with too many attention weights."""
+    """Raise a TooLargeError for too many attention weights."""
     _check_numbers(config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source))
 
 

@@ -1,6 +1,6 @@
 """One bounded pass: (encoder, batch, sentence) → `Run`, the arrays of every page; one layer in full.
 
-Legend: T tokens, padding included; H heads; D = d_model.
+T tokens, padding included; H heads; D = d_model.
 """
 
 import copy
@@ -39,15 +39,15 @@ class Run:
 
     config: ModelConfig
     tokens: tuple[str, ...]
-    """The sentence's pieces, and `[PAD]` up to T."""
+    """`[PAD]` up to T."""
     special: NDArray[np.bool_]
-    """(T,): added by the tokenizer, padding included."""
+    """(T,): added by the tokenizer, or padding."""
     padding: NDArray[np.bool_]
     """(T,)"""
     allowed: NDArray[np.bool_]
-    """(T, T): the keys that each query may attend to, before windows."""
+    """(T, T), before windows."""
     arrays: Mapping[str, Array]
-    """The trace without its sentence axis, read-only."""
+    """The trace without its sentence axis."""
     device: str
     seconds: float
     interventions: tuple[Change, ...] = ()
@@ -65,11 +65,11 @@ class Run:
         return list(self.tokens[: self.n_real])
 
     def pattern(self, layer: int) -> Array:
-        """One layer's attention: (H, T, T); padding's own rows are zero."""
+        """One layer's attention: (H, T, T); padding's rows are zero."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
 
     def allowed_in(self, layer: int) -> NDArray[np.bool_]:
-        """(T, T): the keys that each query may attend to in a layer."""
+        """(T, T), in a layer."""
         window = self.config.window_of(layer)
         return self.allowed & window_mask(len(self.tokens), window)[0].numpy() if window else self.allowed
 
@@ -92,7 +92,7 @@ class Run:
         return tuple(sorted((each for each in self.interventions if each.point == name), key=lambda each: each.rank))
 
     def change(self, name: str) -> Array | None:
-        """What changes added at a point; None if nothing was changed."""
+        """What changes added at a point, or None."""
         return self.arrays[name] - self.computed[name] if name in self.computed else None
 
     def patterns(self) -> Array:
@@ -101,7 +101,7 @@ class Run:
 
 
 def residual_points(config: ModelConfig) -> list[str]:
-    """Names of the stream: what the first block reads, and what leaves each block."""
+    """Names of the stream before the first block and after each."""
     return ["embed.out", *(f"layers.{i}.out" for i in range(config.n_layers))]
 
 
@@ -123,8 +123,8 @@ def run(
 ) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode.
 
-    `seed` draws word vectors if there is no token table; `keep` chooses points of the trace. Patches take vectors from
-    `sources`, else from untouched runs of the batch.
+    `seed` draws word vectors without a token table; `keep` chooses points of the trace; patches take from `sources`,
+    else from untouched runs.
 
     Raises:
         InterventionError: an intervention cannot apply.
@@ -168,16 +168,15 @@ class LayerRun:
     merged: Array
     """(T, D): the heads' results joined, before W_O."""
     learned: Mapping[str, Array]
-    """By name: `embed.positions`, `embed.segments`; gains and biases of norms; of linear maps what the first number of
-    an output takes, with biases: `q.weight` (H, D), `k`, `v`, `o`, `up`, `gate`, `embed.project` (1, n), `down` (1,
-    d_ff)."""
+    """By name: `embed.positions`, `embed.segments`; of norms all; of linear maps what the first number of an output
+    takes: `q.weight` (H, D), `q.bias`, `k`, `v`, `o`, `up`, `gate`, `embed.project` (1, n), `down` (1, d_ff)."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
     def computed(self, name: str) -> Array:
-        """An array of this layer before interventions."""
+        """The same before interventions."""
         return self.run.computed.get(f"layers.{self.layer}.{name}", self[name])
 
 
@@ -192,7 +191,7 @@ def trace_layer(
     interventions: Sequence[Change] = (),
     sources: Sources | None = None,
 ) -> LayerRun:
-    """Run one sentence and keep all of one layer; arguments and errors as of `run`."""
+    """Run one sentence and keep all of one layer; as `run`."""
     options: dict[str, Any] = {"seed": seed, "causal": causal, "interventions": interventions, "sources": sources}
     result = run(encoder, batch, sentence, keep=lambda name: is_of_layer(name, layer), **options)
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
@@ -203,7 +202,7 @@ def trace_layer(
 
 
 def is_of_layer(name: str, layer: int) -> bool:
-    """Whether a point is the embeddings', this layer's, or every layer's bias."""
+    """Whether a point is the embeddings', this layer's, or the bias."""
     return name.startswith(("embed.", "position_bias", f"layers.{layer}."))
 
 
@@ -265,10 +264,7 @@ TUTORIAL_DROPOUTS = {
 def run_with_dropout(
     encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int, causal: bool = False
 ) -> tuple[Run, dict[str, tuple[Array, Array]]]:
-    """Run one sentence in train mode; return the run and one layer's dropouts by place: their input and output.
-
-    The encoder stays as it is.
-    """
+    """Run one sentence in train mode; return the run, and each place's input and output in one layer."""
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)

@@ -1,8 +1,6 @@
 """One sentence in many variants, or many sentences of a batch, in a few passes.
 
-Nothing changes before a variant's first intervention, so its row starts at that layer, from an untouched pass.
-
-Legend: N variants of a batch; T tokens, padding included; H heads; D = d_model; B sentences of one pass.
+A variant starts at its first change, from an untouched pass. N variants, T tokens, D = d_model.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -21,7 +19,7 @@ from playground.runs.forward_pass import EMBEDDINGS, Rows, Sources, intervention
 from playground.text import Batch
 
 MAX_AT_ONCE = 8_000_000
-"""Numbers that the rows of one pass may hold in a layer: 32 MB in fp32."""
+"""Numbers in a layer: 32 MB in fp32."""
 
 Variant = Sequence[Change]
 BatchStep = tuple[tuple[int, ...], dict[str, Array]]
@@ -46,7 +44,7 @@ def run_variants(
 ) -> Iterator[tuple[tuple[int, ...], Array]]:
     """Run variants of a sentence, some of them a step; yield which, from 0, and what left the encoder, (N, T, D).
 
-    `seed`, `causal` and `sources` are as in `encoder_run.run`. Variants begin in the `untouched` run, if it is given.
+    Arguments as of `encoder_run.run`; variants begin in the `untouched` run, if it is given.
 
     Raises:
         TooLargeError: not even one variant fits the memory budget.
@@ -83,14 +81,14 @@ def _read_streams(encoder: Encoder, row: Rows, untouched: Run | None) -> list[Te
 
 
 MAX_WORK = 60_000_000_000
-"""Floating-point operations of all passes: about one run of the largest model on one long text."""
+"""Operations: about one run of the largest model on one long text."""
 
 MAX_VECTORS = 4_000_000
-"""Numbers that leave the encoder, of all sentences: 16 MB in fp32."""
+"""16 MB in fp32."""
 
 
 def count_affordable(config: ModelConfig, lengths: Sequence[int]) -> int:
-    """Return how many of the first sentences can be run, padded to the longest of them; one at least."""
+    """Return how many of the first sentences can be run; one at least."""
     counts = range(len(lengths), 1, -1)
     return next((n for n in counts if can_afford(config, max(lengths[:n]), n)), 1)
 
@@ -112,14 +110,9 @@ def run_batch(
     interventions: Sequence[Sequence[Change]] = (),
     end: int | None = None,
 ) -> Iterator[BatchStep]:
-    """Run sentences of a batch, all by default, as many at a time as fit; yield which, and arrays by the trace's names.
+    """Run sentences of a batch, as many at a time as fit; yield which, and arrays by the trace's names.
 
-    Arguments as of `encoder_run.run`, and `end` as of `run_rows`; a sentence with interventions is run on its own.
-
-    Raises:
-        TooLargeError: not even one sentence fits the memory budget.
-        InterventionError: an intervention cannot apply to its sentence.
-        InputError: the longest sentence is over max_len.
+    Arguments and errors as of `run_variants` and `run_rows`; a sentence with interventions is run on its own.
     """
     n_sentences, n_tokens = batch.ids.shape
     check_kept(encoder.config, n_tokens)

@@ -1,8 +1,7 @@
 """A stranger's JSON: a large one is read first in a process of its own, whose memory and time are limited.
 
-That process runs this file, which imports nothing of the package at its top, to start at once. Its tasks: `json N`,
-JSON of at most N values; `tokenizer`, one that is built and encodes a text. macOS does not enforce the limit of memory;
-Windows has only `SECONDS`.
+That process runs this file, which imports nothing of the package at its top. Its tasks: `json N`, JSON of at most N
+values; `tokenizer`, one that is built and encodes a text. macOS and Windows do not limit memory.
 """
 
 import contextlib
@@ -12,10 +11,10 @@ import sys
 from typing import Any
 
 SMALL = 65_536
-"""Bytes that cannot take more than some megabytes: no process is needed."""
+"""Bytes that need no process."""
 
 MAX_VALUES = 200_000
-"""Values of a file that describes a model or its tensors: BERT large's header has 4,000."""
+"""BERT large's header has 4,000."""
 
 SECONDS = 20
 """Of waiting, and of processor time."""
@@ -28,7 +27,7 @@ def read_json(content: bytes | str, most_values: int = MAX_VALUES) -> Any:
     """Return what JSON says; this process never builds more than `most_values` values of a large file.
 
     Raises:
-        ValueError: it is no JSON, is nested too deeply, or holds more values or needs more time or memory (InputError).
+        ValueError: it is no JSON, too deep, or (InputError) too large or slow.
     """
     data = content.encode(errors="surrogatepass") if isinstance(content, str) else content
     if len(data) > SMALL:
@@ -40,7 +39,7 @@ def read_json(content: bytes | str, most_values: int = MAX_VALUES) -> Any:
 
 
 def try_apart(*task: str, data: bytes) -> None:
-    """Do a task in another process, within its limits; raise InputError with what went wrong there."""
+    """Do a task in another process; raise InputError with what went wrong there."""
     from playground.errors import InputError
 
     try:
@@ -57,7 +56,7 @@ def try_apart(*task: str, data: bytes) -> None:
 
 
 def limit() -> None:
-    """Limit this process's memory and processor time, where the system can and does not limit them further."""
+    """Limit this process's memory and processor time, where the system can."""
     try:
         import resource
     except ImportError:  # not Unix
@@ -70,7 +69,7 @@ def limit() -> None:
 
 
 def count_values(data: bytes, most: int) -> None:
-    """Raise ValueError if JSON holds more values than this, keys included."""
+    """Raise ValueError if JSON holds more values, keys included."""
     rest, n = [json.loads(data)], 1
     while rest:
         found = rest.pop()

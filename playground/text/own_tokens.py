@@ -29,11 +29,7 @@ _NAMED = 5
 
 
 class VocabularyTokenizer(Tokenizer):
-    """Words → the ids that a vocabulary gives them.
-
-    Text is cut at blanks, and around punctuation if a piece is no word; with the blank as a token, after each
-    character.
-    """
+    """Words → the ids of a vocabulary; cut at blanks and marks, or after each character if the blank is a token."""
 
     def __init__(self, ids: Mapping[str, int]) -> None:
         self.name = "vocabulary"
@@ -45,7 +41,7 @@ class VocabularyTokenizer(Tokenizer):
         self._words = {token_id: word for word, token_id in ids.items()}
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the word with this id, or the id if no word has it; IndexError outside the vocabulary."""
+        """Return the word, or the id if no word has it."""
         self._check_id(token_id)
         return visible(self._words.get(token_id, str(token_id)))
 
@@ -83,7 +79,7 @@ class IdTokenizer(Tokenizer):
         self.pad_id = 0
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the id itself; IndexError outside the vocabulary."""
+        """Return the id itself."""
         self._check_id(token_id)
         return str(token_id)
 

@@ -33,7 +33,7 @@ MAX_VOCABULARY = 300_000
 """mT5 has 250,112."""
 
 _MAX_VALUES = 9 * MAX_VOCABULARY
-"""Of JSON: tokens with ids, and two merges of two pieces for each."""
+"""Of JSON."""
 
 _MAX_PARTS = 16
 """Of a sequence of normalizers, of a template, …"""
@@ -91,7 +91,7 @@ def _is_pattern(value: Any) -> bool:
 
 
 def _is_table_of_characters(value: Any) -> bool:
-    """SentencePiece's: the size of a trie in four bytes, the trie, and the texts that it points at."""
+    """SentencePiece's: the size of a trie, the trie, and the texts that it points at."""
     try:
         data = base64.b64decode(value or "", validate=True)
     except (TypeError, binascii.Error):
@@ -102,7 +102,7 @@ def _is_table_of_characters(value: Any) -> bool:
 
 
 def _is_template(value: Any) -> bool:
-    """Check the pieces: each is a text or a special token, and each text comes once."""
+    """Each text comes once."""
     place = _has(id=_is_word, type_id=_is_id)
     if not _is_list(_has(SpecialToken=place, Sequence=place))(value):
         return False
@@ -132,7 +132,7 @@ _ADDED_FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "
 _ADDED = _is_list(_has(id=_is_id, content=lambda value: _is_word(value) and value != "", **_ADDED_FLAGS), 5_000)
 
 _GROWING = ("Precompiled", "Prepend", "NFKC", "NFKD")
-"""Normalizers that may make a text longer: each once."""
+"""They lengthen a text: each once."""
 
 
 def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:

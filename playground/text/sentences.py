@@ -1,4 +1,4 @@
-"""Typed text → clean sentences with notes on what was changed; their words, pronouns and script."""
+"""Typed text → clean sentences with notes on changes; their words, pronouns and script."""
 
 import re
 import unicodedata
@@ -70,7 +70,7 @@ class Word(NamedTuple):
 
 @lru_cache(maxsize=256)
 def split_words(sentence: str) -> tuple[Word, ...]:
-    """Split at blanks; marks at the ends, and Chinese and Japanese characters, are words of their own."""
+    """Split at blanks; marks at the ends, and Chinese and Japanese characters, are words."""
     words = []
     for chunk in _CHUNK.finditer(sentence):
         start, end = chunk.span()
@@ -86,7 +86,7 @@ def split_words(sentence: str) -> tuple[Word, ...]:
 
 
 def leave_out(sentence: str, word: Word) -> str:
-    """Return the sentence without a word, with one blank in its place."""
+    """Return the sentence without a word."""
     before, after = sentence[: word.start], sentence[word.end :]
     if not before.strip() or not after.strip():
         return f"{before}{after}".strip()
@@ -173,7 +173,7 @@ def _is_past(word: str) -> bool:
 
 
 def choose_pronoun(words: Sequence[str]) -> int | None:
-    """Return the place of the pronoun worth asking about: two nouns before it, then *it* or *they*, then the first."""
+    """Return the place of the pronoun worth asking about: two nouns before it, *it* or *they*, the first."""
     nouns = find_nouns(words)
 
     def rank(place: int) -> tuple[int, bool]:

@@ -1,4 +1,4 @@
-"""One interface for every tokenizer: sentences in, a padded `Batch` out. B sentences, T tokens in the longest."""
+"""One interface for every tokenizer: sentences in, a padded `Batch` out. B sentences, T tokens."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from playground.text.wording import quote_text
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as padded ids for the model, and as unpadded lists, one item a token."""
+    """Sentences as padded ids, and as unpadded lists, one item a token."""
 
     ids: Tensor
     """(B, T) int64."""
@@ -80,7 +80,7 @@ def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id
 
 
 def draw_vectors(words: Sequence[str], d_model: int, seed: int) -> Tensor:
-    """Draw a standard normal vector for each word, from the seed and the word alone: (T, d_model) float32."""
+    """Draw a standard normal vector for each word, from seed and word alone: (T, d_model)."""
     drawn = {word: _draw_vector(word, d_model, seed) for word in set(words)}
     return torch.from_numpy(np.array([drawn[word] for word in words], np.float32).reshape(len(words), d_model))
 
@@ -149,7 +149,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def id_to_token(self, token_id: int) -> str:
-        """Return the readable piece with this id; IndexError outside the vocabulary."""
+        """Return the readable piece; IndexError outside the vocabulary."""
 
     @abstractmethod
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
@@ -161,7 +161,7 @@ class Tokenizer(ABC):
 
 
 class LibraryTokenizer(Tokenizer):
-    """A tokenizer of the library `tokenizers`, without its padding and truncation; `show` makes a piece readable."""
+    """A tokenizer of the library `tokenizers`; `show` makes a piece readable."""
 
     def __init__(self, name: str, backend: tokenizers.Tokenizer, show: Callable[[str], str] = visible):
         backend.no_padding()
@@ -174,7 +174,7 @@ class LibraryTokenizer(Tokenizer):
         self._show = show
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the readable piece with this id; IndexError outside the vocabulary."""
+        """Return the readable piece; IndexError outside the vocabulary."""
         self._check_id(token_id)
         return self._show(str(self._backend.id_to_token(token_id)))
 
@@ -211,11 +211,11 @@ def english_texts() -> list[str]:
 MIN_BPE_VOCABULARY = 300
 
 MAX_BPE_VOCABULARY = 8_000
-"""The corpus runs out of merges above 9,000."""
+"""The corpus has no merges above 9,000."""
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:
-    """Make a vocabulary of the sentences' own words and marks, in order, without special tokens."""
+    """Make a vocabulary of the sentences' own words and marks, in order."""
     texts = map(replace_surrogates, sentences)
     splitter = pre_tokenizers.BertPreTokenizer()
     different = dict.fromkeys(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
@@ -251,12 +251,9 @@ def _tokenizer_of_words(name: str, vocabulary: Iterable[str], splitter: pre_toke
 
 @lru_cache(maxsize=8)
 def bpe(vocab_size: int) -> Tokenizer:
-    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s.
+    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s; 300 to 8,000 tokens, or InputError.
 
-    Sources: Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
-
-    Raises:
-        InputError: `vocab_size` is outside 300 to 8,000.
+    Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
     """
     if not MIN_BPE_VOCABULARY <= vocab_size <= MAX_BPE_VOCABULARY:
         raise InputError(f"vocab_size={vocab_size}: BPE takes {MIN_BPE_VOCABULARY} to {MAX_BPE_VOCABULARY:,} tokens")

@@ -1,4 +1,4 @@
-"""Trained checkpoints: found, checked, loaded, never changed. Only safetensors are read."""
+"""Trained checkpoints: found, checked, loaded. Only safetensors are read."""
 
 import hashlib
 import importlib.util
@@ -75,7 +75,7 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
 
 
 def minilm_path() -> Path | None:
-    """Find the folder of all-MiniLM-L6-v2: the installed package, else the model hub's local cache."""
+    """Find the folder of all-MiniLM-L6-v2, in the installed package or the hub's cache."""
     files = (CONFIG, WEIGHTS, VOCABULARY)
     return next((folder for folder in _minilm_folders() if all((folder / name).is_file() for name in files)), None)
 

@@ -40,7 +40,7 @@ _BOUNDS: dict[str, tuple[float, float]] = {
 
 @dataclass(frozen=True)
 class Family:
-    """Checkpoints of one `model_type`; `families.yaml` describes the fields."""
+    """Checkpoints of one `model_type`: see `families.yaml`."""
 
     title: str
     scheme: str
@@ -84,7 +84,7 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
 
 
 def _kind_of_class(classes: object) -> str:
-    """Return the `model_type` of a class such as RobertaForMaskedLM; old files without one are BERT's."""
+    """Return the `model_type` of a class; old files without one are BERT's."""
     name = str(classes[0]).lower() if isinstance(classes, list) and classes else "bert"
     kinds = [kind for kind in FAMILIES if name.startswith(kind.replace("-", ""))]
     return max(kinds, key=len, default=name)
@@ -134,7 +134,6 @@ def _read_rest(scheme: str, given: Given, fields: Mapping[str, Any]) -> dict[str
 
 
 def _read_global_every(given: Given, n_layers: int) -> int:
-    """Return of how many layers one has no window, as newer and older files write it."""
     types = given.get("layer_types")
     if types is None:
         return int(_read_entry(given, "global_attn_every_n_layers", "global_every"))
@@ -145,7 +144,7 @@ def _read_global_every(given: Given, n_layers: int) -> int:
 
 
 def _read_rotary(given: Given) -> dict[str, int]:
-    """Return the base of rotary positions without a window and with one, as newer and older files write them."""
+    """Return the bases without a window and with one, as newer and older files write them."""
     newer = given.get("rope_parameters") or {}
     bases = {}
     for field_name, kind, older, default in (

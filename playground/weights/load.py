@@ -72,7 +72,7 @@ def _split(given: dict[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
 
 
 def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme, config: ModelConfig) -> Names:
-    """Return our names for the file's position table if the model has learned positions; else remove it."""
+    """Return our names for the file's table if the model learns positions; else remove it."""
     name = scheme.position_table
     if name is None or name not in given:
         return {}
@@ -90,7 +90,7 @@ def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme,
 
 
 def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: int) -> Names:
-    """Return our name → theirs for every parameter that the file fills: without embeddings if it has none."""
+    """Return our name → theirs for every parameter that the file fills."""
     each = {
         ours.format(i=i): tuple(name.format(i=i) for name in theirs)
         for i in range(n_layers)
@@ -105,7 +105,7 @@ def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: 
 
 
 def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...]]:
-    """Return every parameter's shape, with q, k and v as one `qkv`, one below the other."""
+    """Return every parameter's shape, q, k and v as one `qkv`."""
     shapes: dict[str, tuple[int, ...]] = {}
     for name, parameter in model.named_parameters():
         ours = re.sub(r"attn\.[qkv]\.", "attn.qkv.", name)

@@ -10,7 +10,7 @@ from playground.errors import WeightsError
 from playground.text.data import read_table
 
 Names = dict[str, tuple[str, ...]]
-"""Our name → theirs; `{i}` is the layer. Three foreign names are queries, keys and values, our `attn.qkv`."""
+"""Our name → theirs; `{i}` is the layer. Three are queries, keys and values, our `attn.qkv`."""
 
 Shape = tuple[int, ...]
 T = TypeVar("T")
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Scheme:
-    """How somebody else names a model's parameters; a file follows one of the tables."""
+    """How somebody else names a model's parameters."""
 
     tables: tuple[Names, ...]
     head_by_head: bool = False
@@ -72,11 +72,7 @@ SCHEMES: dict[str, Scheme] = {
 
 
 def respell(named: Mapping[str, T], scheme: Scheme) -> dict[str, T]:
-    """Return tensors, or shapes, under the scheme's own spelling, without those that it ignores.
-
-    Raises:
-        WeightsError: two names are spellings of one.
-    """
+    """Return what is named under the scheme's own spelling, without what it ignores; WeightsError for a double."""
     given: dict[str, T] = {}
     for name, one in named.items():
         spelling = _spell(name, scheme)
@@ -101,7 +97,7 @@ def find_table(given: Iterable[str], scheme: Scheme) -> Names:
 
 
 def find_scheme(header: Mapping[str, Shape]) -> str:
-    """Return the scheme that knows the most of the names of tensors; WeightsError if none knows half of them."""
+    """Return the scheme that knows the most of the names; WeightsError if none knows half."""
     known = {}
     for name, scheme in SCHEMES.items():
         templates = [split_layer(_spell(each, scheme))[0] for each in header]
@@ -122,7 +118,7 @@ def _count_known(templates: Collection[str], names: Names) -> int:
 
 
 def half_of(names: Iterable[str]) -> str:
-    """Return how our names of an encoder begin: an encoder–decoder has two halves."""
+    """Return how our names of an encoder begin."""
     return "encoder." if any(ours.startswith("encoder.") for ours in names) else ""
 
 

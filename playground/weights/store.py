@@ -26,22 +26,19 @@ def default_folder() -> Path:
 
 
 class NetworkStore:
-    """A folder of files, each named by a hash of all that its network depends on; several processes may share it.
-
-    Above `max_bytes` the least lately used go.
-    """
+    """A folder of files, named by a hash; processes may share it. Above `max_bytes` the least lately used go."""
 
     def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self.folder, self.max_bytes = folder, max_bytes
 
     def path(self, key: str) -> Path:
-        """Where the file of a key is, or would be; ValueError for what is no hash, which a link may say."""
+        """Where the file of a key is, or would be; ValueError for no hash."""
         if not re.fullmatch("[0-9a-f]{32}", key):
             raise ValueError(f"{key!r} is no hash.")
         return self.folder / f"{key}.safetensors"
 
     def find(self, key: str, read: Callable[[bytes], T]) -> T | None:
-        """What `read` makes of the file of a key, if it is kept; a file that it refuses is deleted."""
+        """What `read` makes of the file of a key, if it is kept; one that it refuses is deleted."""
         path = self.path(key)
         try:
             content = path.read_bytes()

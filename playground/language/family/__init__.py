@@ -1,4 +1,4 @@
-"""The family: trained encoders that come with the package, the ladder from 2017 to today, what each can do.
+"""The family: trained encoders that come with the package, the ladder, and what each can do.
 
 `python -m playground.language.family` trains what is missing and writes the table.
 """
@@ -245,7 +245,7 @@ def find_network(spec: Spec, store: NetworkStore) -> EnglishNetwork | None:
 
 
 def find_or_train(spec: Spec, store: NetworkStore) -> EnglishNetwork:
-    """Return the network of a spec, trained and stored if there is none; raises as `check_spec`."""
+    """Return the network of a spec, trained and stored if there is none."""
     check_spec(spec)
     found = find_network(spec, store)
     if found is None:
