@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from playground import ModelConfig
 from playground.config import CHOICES, nearest_divisors
 from playground.errors import ConfigError
+from playground.limits import read_limit
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=16, max_len=8)
 
@@ -113,3 +114,12 @@ def test_nearest_divisors_are_the_neighbours_that_divide(whole: int, part: int) 
     below, above = [n for n in divisors if n < part], [n for n in divisors if n > part]
     assert set(found) == set(below[-1:] + above[:1])
     assert sorted(found, key=lambda n: abs(n - part)) == list(found)
+
+
+@pytest.mark.parametrize(("text", "limit"), [("3", 3), ("1_000", 1000), ("0", 8), ("", 8), ("2.5", 8)])
+def test_a_limit_is_what_the_environment_says_where_that_makes_sense(
+    text: str, limit: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PLAYGROUND_MAX_SENTENCES", text)
+    assert read_limit("MAX_SENTENCES", 8) == limit
+    assert bool(caplog.records) == (limit == 8)

@@ -139,6 +139,11 @@ def test_modules_print_nothing() -> None:
     assert [path for path in SOURCES if prints(path)] == []
 
 
+def test_durations_are_measured_with_clocks_that_nobody_sets() -> None:
+    set_by_hand = re.compile(r"\btime\.(time|time_ns|localtime|strftime)\(|\bdatetime\.(now|today|utcnow)\(")
+    assert [path for path in SOURCES if set_by_hand.search(read(path))] == []
+
+
 def kept_for_a_session(path: Path) -> list[str]:
     """What a session keeps of a module: its fragments' arguments, and all globals of a page that defines a function."""
     tree = parse(path, read(path))

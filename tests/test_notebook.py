@@ -9,7 +9,6 @@ from IPython.display import Markdown
 
 from playground import notebook, open_link, show
 from playground.charts.draw import Drawn
-from playground.errors import InputError
 from playground.views.all_views import VIEWS
 from playground.views.positions import table_rows
 from playground.views.similarity.sentences import leave_words_out
@@ -86,16 +85,3 @@ def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_ha
     assert without.words == ("one", "two", "three", "two")
     alone = VIEWS["similarity"].scene(open_link("?weights=random&tokenizer=word&n_layers=1&text=Snow+fell."))
     assert len(alone.now.texts) == 10, "one sentence stands beside the example"
-
-
-def test_heads_are_measured_on_the_text_or_on_fixed_sentences_that_the_tokenizer_knows() -> None:
-    heads, _ = subject("attention", "tokenizer=char")
-    assert heads.measure_habits("this text").scores.keys() == heads.measure_habits("fixed sentences").scores.keys()
-    with pytest.raises(InputError):
-        subject("attention")[0].measure_habits("fixed sentences")
-
-
-@pytest.mark.parametrize(("model", "n_layers"), [("sidebar", 2), ("bert-base", 12)])
-def test_the_model_that_is_counted_is_the_links_or_a_named_one(model: str, n_layers: int) -> None:
-    costs, opened = subject("parameters", f"parameters_model={model}")
-    assert (costs.config.n_layers, costs.n_tokens) == (n_layers, len(opened.run.tokens))

@@ -57,13 +57,9 @@ def test_a_file_has_the_arrays_and_what_they_are_of() -> None:
     np.testing.assert_allclose(trace["final"][0].numpy(), made.arrays["final"], atol=1e-6)
 
 
-BASE: dict[str, Any] = {"vocab_size": 5, "d_model": 4, "n_heads": 2, "n_layers": 1, "d_ff": 8, "max_len": 8}
-
-
 def test_the_fingerprint_is_of_names_shapes_and_numbers() -> None:
-    config = ModelConfig(**BASE)
-    first = weights_sha256(Encoder(config, seed=1))
-    assert first == weights_sha256(Encoder(config, seed=1))
-    assert first != weights_sha256(Encoder(config, seed=2))
-    assert first != weights_sha256(Encoder(ModelConfig(**BASE | {"n_layers": 2}), seed=1))
+    configs = [ModelConfig(**SMALL_CONFIG | {"n_layers": n}) for n in (1, 2)]
+    first, *others = (weights_sha256(Encoder(config, seed)) for config in configs for seed in (1, 2))
+    assert first == weights_sha256(Encoder(configs[0], seed=1))
+    assert first not in others
     assert re.fullmatch("[0-9a-f]{64}", first)

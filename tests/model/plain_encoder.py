@@ -31,7 +31,7 @@ def encode(
         for i in range(config.n_layers):
             block = {name.removeprefix(f"layers.{i}."): w for name, w in weights.items() if f"layers.{i}." in name}
             own = {name.removeprefix(f"layers.{i}."): f for name, f in changes.items() if f"layers.{i}." in name}
-            x, pattern = apply_block(config, block, i, x, may_attend[b, 0], weights.get("relative.weight"), own)
+            x, pattern = apply_block(config, block, i, x, (may_attend[b, 0], weights.get("relative.weight"), own))
             found.append(pattern)
         outputs.append(norm(config, weights, "final_norm", x) if config.final_norm else x)
         patterns.append(torch.stack(found))
@@ -88,21 +88,19 @@ def norm(config: ModelConfig, weights: dict[str, Tensor], name: str, x: Tensor) 
     return y * weights[f"{name}.gain"] + weights.get(f"{name}.bias", 0)
 
 
+Around = tuple[Tensor, Tensor | None, Changes]
+"""Who may attend to whom, (T, T); what distances add; changes in the block."""
+
+
 def apply_block(
-    config: ModelConfig,
-    block: dict[str, Tensor],
-    i: int,
-    x: Tensor,
-    allowed: Tensor,
-    table: Tensor | None,
-    changes: Changes,
+    config: ModelConfig, block: dict[str, Tensor], i: int, x: Tensor, around: Around
 ) -> tuple[Tensor, Tensor]:
     """A block's output (T, d_model) and pattern (H, T, T)."""
-    pattern = None
+    pattern, changes = None, around[2]
     for n in (1, 2):
         read = x if config.norm_placement == "post" else norm(config, block, f"norm{n}", x)
         if n == 1:
-            wrote, pattern = attend(config, block, i, read, allowed, table, changes)
+            wrote, pattern = attend(config, block, i, read, around)
         else:
             hidden = activate(config, linear(block, "ffn.up", read))
             wrote = linear(block, "ffn.down", hidden * linear(block, "ffn.gate", read) if config.gated else hidden)
@@ -125,15 +123,8 @@ def activate(config: ModelConfig, x: Tensor) -> Tensor:
     return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
 
 
-def attend(
-    config: ModelConfig,
-    block: dict[str, Tensor],
-    i: int,
-    x: Tensor,
-    allowed: Tensor,
-    table: Tensor | None,
-    changes: Changes,
-) -> tuple[Tensor, Tensor]:
+def attend(config: ModelConfig, block: dict[str, Tensor], i: int, x: Tensor, around: Around) -> tuple[Tensor, Tensor]:
+    allowed, table, changes = around
     T, H = len(x), config.n_heads  # noqa: N806
     width, groups = config.d_head or config.d_model // H, config.n_kv_heads or H
     parts = zip("qkv", projections(config, block, x, H, groups, width), strict=True)

@@ -1,19 +1,20 @@
-"""Many variants, and many sentences, in a few passes give what a run of each alone gives."""
+"""A run with changes, and what many variants and many sentences in a few passes give: what each gives alone."""
 
 from typing import Any
 
 import numpy as np
 import pytest
 
-from playground import Encoder, ModelConfig
+from playground import Encoder, ModelConfig, Trace
 from playground.errors import InterventionError, TooLargeError
 from playground.model.changes import Change
 from playground.presets import PRESETS
 from playground.runs import variant_runs
 from playground.runs.encoder_run import run
+from playground.runs.forward_pass import intervention_trace
 from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch, run_variants
 from playground.text import characters
-from tests.changes import made
+from tests.changes import made, several
 from tests.model.reference import scramble
 
 BATCH = characters().encode_batch(["a cat", "a dog", "a longer cat"])
@@ -110,3 +111,38 @@ def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:
     cheap = ModelConfig(**TWO_LAYERS | {"d_model": 64, "n_layers": 1, "d_ff": 8})
     assert count_affordable(cheap, [2_000] * 40) == MAX_VECTORS // (2_000 * 64)
     assert count_affordable(PRESETS["gpt-3"].config, [128] * 40) == 1
+
+
+ENCODER = scramble(Encoder(ModelConfig(**FIELDS), seed=5))
+SEVERAL = several("1.2:zero 0.1:uniform_2 2.ffn:off~0.5")
+
+
+def test_the_arrays_are_those_of_the_changed_pass() -> None:
+    plain, changed = run(ENCODER, BATCH), run(ENCODER, BATCH, interventions=SEVERAL)
+    assert list(changed.arrays) == list(plain.arrays)
+    np.testing.assert_allclose(changed.arrays["layers.0.attn.pattern"][1, 2, :5], 0.2)
+    for name in ("embed.out", "layers.0.attn.in"):
+        assert np.array_equal(changed.arrays[name], plain.arrays[name])
+    for name in ("layers.0.attn.out", "layers.2.out", "final"):
+        assert not np.allclose(changed.arrays[name], plain.arrays[name], atol=1e-4)
+    with pytest.raises(ValueError, match="read-only"):
+        changed.arrays["final"][...] = 0
+
+
+def test_without_interventions_or_at_strength_0_the_trace_is_a_plain_one() -> None:
+    zeros = several("1.2:zero~0 positions:shuffle_1~0")
+    for interventions in ([], zeros):
+        trace = intervention_trace(
+            ENCODER, BATCH, 0, [interventions], seed=0, causal=False, sources=None, keep=lambda name: True
+        )
+        assert type(trace) is Trace
+    plain, same = run(ENCODER, BATCH), run(ENCODER, BATCH, interventions=zeros)
+    assert all(np.array_equal(plain.arrays[name], same.arrays[name]) for name in plain.arrays)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_patch_from_another_sentence_makes_its_run(causal: bool) -> None:
+    other = run(ENCODER, BATCH, 1, causal=causal)
+    changed = run(ENCODER, BATCH, 0, causal=causal, interventions=[made("embed:patch_*_2")])
+    assert np.array_equal(changed.arrays["final"], other.arrays["final"])
+    assert changed.tokens != other.tokens

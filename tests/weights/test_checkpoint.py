@@ -51,13 +51,10 @@ def test_tokens_attention_and_hidden_states_are_those_of_the_reference(minilm: T
 
 def test_the_trained_model_is_what_its_preset_says_and_read_only(minilm: Trained) -> None:
     encoder, tokenizer = minilm
-    parameters = list(encoder.parameters())
     assert encoder.config == PRESETS["minilm-l6"].config
-    assert sum(parameter.numel() for parameter in parameters) == 22_565_376
-    assert tokenizer.vocab_size == encoder.config.vocab_size == 30_522
+    assert tokenizer.vocab_size == encoder.config.vocab_size
     assert not encoder.training
-    assert not any(parameter.requires_grad for parameter in parameters)
-    assert {parameter.device.type for parameter in parameters} == {"cpu"}
+    assert not any(parameter.requires_grad for parameter in encoder.parameters())
 
 
 FAMILIES = Path(__file__).parents[1] / "data" / "families"

@@ -125,11 +125,9 @@ def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Pat
 ODD: list[tuple[str, dict[str, Any], str]] = [
     ("bert", {"position_embedding_type": "relative_key_query"}, "position_embedding_type='relative_key_query'"),
     ("roberta", {"is_decoder": True}, "is_decoder=true, which this encoder does not"),
-    ("electra", {"hidden_act": "mish"}, "hidden_act='mish'"),
     ("albert", {"num_hidden_groups": 2}, "num_hidden_groups=2"),
     ("distilbert", {"dim": "left out"}, "has no 'dim'"),
     ("t5", {"feed_forward_proj": "gated-swiglu"}, "feed_forward_proj='gated-swiglu'"),
-    ("modernbert", {"mlp_bias": True}, "mlp_bias=true"),
     ("modernbert", {"layer_types": ["sliding_attention"] * 4}, "layer_types="),
     (
         "modernbert",
