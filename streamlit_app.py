@@ -13,26 +13,39 @@ logging.captureWarnings(True)
 
 import streamlit as st
 import torch
+from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
 
-from playground.errors import OUT_OF_MEMORY, is_out_of_memory
-from playground.web.server.messages import FilterMessages
-from playground.web.server.middleware import PageAddress, RefuseForeignOrigins, SecurityHeaders
-from playground.web.server.monitoring import ExpectedErrors, NamelessSessions
-from playground.web.server.visitors import SessionCap
+from playground.errors import OUT_OF_MEMORY, PlaygroundError, is_out_of_memory
+from playground.web.server.middleware import Protection
 from playground.web.session.services import services
 
 logger = logging.getLogger(__name__)
 
 here = services()
-logging.getLogger("streamlit.runtime.backend_operation_handler").addFilter(ExpectedErrors())
-for name in ("websocket_session_manager", "app_session"):
-    logging.getLogger(f"streamlit.runtime.{name}").addFilter(NamelessSessions())
+
+
+def hide_visitors(record: logging.LogRecord) -> bool:
+    """Log an error that a visitor is told by its kind alone, and no session's id, which opens its page."""
+    error = record.exc_info[1] if record.exc_info else None
+    if isinstance(error, PlaygroundError):
+        record.msg, record.args, record.exc_info = "refusal kind=%s", (type(error).__name__,), None
+        record.levelno, record.levelname = logging.WARNING, "WARNING"
+    elif {"session", "id"} <= {*str(record.msg).lower().split()} and isinstance(record.args, tuple):
+        record.args = ("…",) * len(record.args)
+    return True
+
+
+for name in ("backend_operation_handler", "websocket_session_manager", "app_session"):
+    logging.getLogger(f"streamlit.runtime.{name}").addFilter(hide_visitors)
 
 
 @asynccontextmanager
 async def lifespan(_app: st.App) -> AsyncIterator[None]:
-    """Set torch's threads, load the default model before the first visitor comes, and tidy up after the last."""
+    """Load models before the first visitor comes, and tidy up after the last."""
     # Imported here, because a cache is tied to the runtime that runs when it is made.
     from playground.web.start import FILE_THREADS, prepare, prepare_training, release_when_empty
 
@@ -40,7 +53,7 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
     asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(FILE_THREADS, "file"))
     try:
         prepare()
-        here.readiness.loaded = True
+        here.visitors.loaded = True
     except Exception:
         logger.exception("Not everything could be loaded ahead of the first visitor")
     tasks = [asyncio.create_task(release_when_empty(here)), asyncio.create_task(prepare_training())]
@@ -51,25 +64,34 @@ async def lifespan(_app: st.App) -> AsyncIterator[None]:
 
 
 def explain_script_error(error: Exception) -> bool:
-    """Show a visitor one plain sentence; Streamlit has written the traceback to the log by now."""
+    """Show a visitor one plain sentence; the traceback is in the log."""
     broken = "Something went wrong while drawing this page; your link still holds everything you set."
     st.error(OUT_OF_MEMORY if is_out_of_memory(error) else broken)
     return True
 
 
-LAYERS = [
-    Middleware(SecurityHeaders, frame_ancestors=here.settings.frame_ancestors),  # refusals have them too
-    Middleware(RefuseForeignOrigins),
-    Middleware(PageAddress, base=st.get_option("server.baseUrlPath")),
-    Middleware(FilterMessages),
-    Middleware(SessionCap, visitors=here.visitors),
-]
-"""The layers around Streamlit's server, the outermost first."""
+async def say_ready(_request: Request) -> JSONResponse:
+    """Tell a balancer whether one more visitor can come."""
+    is_ready = here.visitors.loaded and not here.visitors.is_full
+    return JSONResponse({"ready": is_ready}, 200 if is_ready else 503, headers={"Cache-Control": "no-store"})
+
+
+def write_metrics(_request: Request) -> Response:
+    """Tell Prometheus the counters."""
+    return Response(generate_latest(here.meters.registry), media_type=CONTENT_TYPE_LATEST)
+
 
 app = st.App(
     Path(__file__).resolve().parent / "playground" / "web" / "app.py",
     lifespan=lifespan,
-    routes=here.readiness.routes(),
-    middleware=LAYERS,
+    routes=[Route("/ready", say_ready), Route("/operators/metrics", write_metrics)],
+    middleware=[
+        Middleware(
+            Protection,
+            visitors=here.visitors,
+            frame_ancestors=here.settings.frame_ancestors,
+            base=st.get_option("server.baseUrlPath"),
+        )
+    ],
     on_script_error=explain_script_error,
 )

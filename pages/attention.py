@@ -5,11 +5,10 @@ from playground.analysis.attribution import split_score
 from playground.analysis.counterfactuals import change_text, judge_swap
 from playground.analysis.streams import split_stream
 from playground.model.attention import Attention, attend
-from playground.views.attention.page import attention_scene, show_attention
+from playground.views.attention import attention_scene, show_attention
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import draw_view
-from playground.web.views import attention  # noqa: F401 - its buttons
 
 
 @fragment

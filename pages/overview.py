@@ -9,7 +9,7 @@ from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.views.overview import overview_scene, show_overview
 from playground.web.choices.focus import move_focus
-from playground.web.components import rows
+from playground.web.components import drawings
 from playground.web.shared import panels
 from playground.web.shared.navigation import open_requested_page, request_page
 from playground.web.shared.page_end import fragment
@@ -24,7 +24,7 @@ SHORT = 10
 
 def take_query() -> None:
     """Make the pressed token the query."""
-    move_focus(query=st.session_state[rows.TOKENS_KEY].clicked)
+    move_focus(query=st.session_state[drawings.TOKENS_KEY].clicked)
 
 
 def open_box() -> None:
@@ -34,8 +34,8 @@ def open_box() -> None:
 
 LIVE = Live(
     {
-        "sentence_chips": partial(rows.draw_token_chips, on_click=take_query),
-        "data_flow": partial(rows.draw_data_flow, on_open=open_box),
+        "sentence_chips": partial(drawings.draw_token_chips, on_click=take_query),
+        "data_flow": partial(drawings.draw_data_flow, on_open=open_box),
     }
 )
 

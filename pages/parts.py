@@ -10,8 +10,8 @@ from playground.accounting.readable import duration
 from playground.language import answers, capabilities, family
 from playground.views.parts import parts_scene, show_parts
 from playground.web.choices.english import choose_english
+from playground.web.session.caches import APP
 from playground.web.session.experiments import learning_seconds
-from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, draw_view
@@ -21,7 +21,7 @@ from playground.words import say
 def draw_open(settings: Mapping[str, Any]) -> None:
     """Draw the button that puts an encoder into the sidebar; one that does not come along is trained."""
     opens, spec = partial(choose_english, **settings), family.change(**settings)
-    is_there = services().networks.find(spec) is not None
+    is_there = APP.find_english(spec) is not None
     label = say("parts", "open") if is_there else say("parts", "train", time=duration(learning_seconds(spec)))
     if st.button(label, key="parts_open", on_click=opens, help=say("parts", "open.help")):
         st.rerun()

@@ -12,7 +12,7 @@ from playground.training.trainer import Trainer, clip_gradient, cross_entropy, l
 from playground.views.training import describe_shape, describe_size
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from playground.web.session.experiments import machine_speed, session_experiments, training_data
 from playground.web.shared import experiment_buttons, panels
 from playground.web.views import training as live
@@ -21,7 +21,7 @@ from playground.words import say
 panels.draw_heading("How does a transformer learn?")
 live.show_training_again()
 answer = st.container()  # drawn once the settings are known, to which it may not belong any more
-slot = trained_slot.session_slot()
+slot = own_models.session_models()
 run, settings = st.columns([5, 3], gap="medium")
 with run:
     task = TASKS[
@@ -41,7 +41,7 @@ with run:
         right = task.join(right_answer(data, data.validation.targets[0]))
         st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
         st.caption(say("training", "architecture", small=small, shape=shape, size=size))
-    experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment, has_network=slot.trained is not None)
+    experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment)
     experiment = session_experiments().get(live.PAGE)
     if plan is not None and (experiment is None or experiment.inputs != live.inputs_of(plan)):
         recipe, time = plan.recipe, duration(machine_speed().seconds(plan.config, plan.recipe))

@@ -4,10 +4,9 @@ from playground.analysis.sweeps import measure_variants, score_change, score_nea
 from playground.model.changes import Kind
 from playground.model.interventions import InterventionTrace
 from playground.web.shared import panels
-from playground.web.views.what_if.page import draw_how_to_read, explore_changes
+from playground.web.views.what_if import explore_changes
 
 panels.draw_heading("What if a part worked otherwise?")
 panels.draw_run_line()
 explore_changes()
-draw_how_to_read()
 panels.code_behind("what_if", Kind, InterventionTrace, measure_variants, score_change, score_nearness, score_similarity)

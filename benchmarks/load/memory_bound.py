@@ -27,7 +27,7 @@ FLOAT = 4
 def memory_bound(chosen: Settings, *, trained: int = 0) -> int:
     """Bytes that a server on CPUs takes at most, with as many visitors as it lets in, of whom so many have trained."""
     model = FLOAT * chosen.max_parameters
-    caches = chosen.max_cached + model + chosen.max_shared_bytes  # and the last encoder-decoder
+    caches = chosen.max_cached + chosen.max_shared_bytes
     own = chosen.max_own_weights + UPLOADS + SAVED_ATTENTION * trained
     at_once = (PLACES + 1) * (model + AT_WORK) + TRAINING_STEP * chosen.max_trainings  # and the long place
     return BASE + caches + own + at_once + PAGE * chosen.max_sessions

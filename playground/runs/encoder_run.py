@@ -251,15 +251,6 @@ DROPOUT_PLACES = {
 }
 """Where this model drops, and the trace's name; `{}` is the layer."""
 
-TUTORIAL_DROPOUTS = {
-    "A": tuple(DROPOUT_PLACES),
-    "B": (),
-    "C": ("after attention", "inside the feed-forward", "after the feed-forward"),
-    "D": tuple(DROPOUT_PLACES),
-    "E": ("after positions", "after attention", "inside the feed-forward", "after the feed-forward"),
-}
-"""Where each tutorial's own code drops."""
-
 
 def run_with_dropout(
     encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int, causal: bool = False

@@ -7,7 +7,7 @@ from typing import Any
 from playground.charts.chart import Item, Options
 from playground.charts.scene import Scene
 from playground.link.opening import LinkedView
-from playground.views.attention.page import attention_scene, show_attention
+from playground.views.attention import attention_scene, show_attention
 from playground.views.bug_lab import lab_scene, show_bug_lab
 from playground.views.compare import show_compare
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
@@ -18,11 +18,10 @@ from playground.views.parameters import parameters_scene, show_parameters
 from playground.views.parts import parts_scene, show_parts
 from playground.views.positions import positions_scene, show_positions
 from playground.views.scenes import run_scene
-from playground.views.similarity.page import show_similarity
-from playground.views.similarity.sentences import sentences_scene
-from playground.views.steps.page import show_steps, walk_scene
+from playground.views.similarity import sentences_scene, show_similarity
+from playground.views.steps import show_steps, walk_scene
 from playground.views.tutorials import show_tutorials, tutorials_scene
-from playground.views.what_if.followed import followed_scene, show_followed
+from playground.views.what_if import show_what_if, what_if_scene
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ VIEWS: Mapping[str, View] = {
     "attention": View(show_attention, attention_scene),
     "norms": View(show_norms, run_scene),
     "parameters": View(show_parameters, parameters_scene),
-    "what-if": View(show_followed, followed_scene),
+    "what-if": View(show_what_if, what_if_scene),
     "similarity": View(show_similarity, sentences_scene),
     "compare": View(show_compare, run_scene),
     "step-by-step": View(show_steps, walk_scene),

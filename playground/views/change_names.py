@@ -1,14 +1,19 @@
-"""What a change of the computation is called, with the words of its tokens, and what captions add about it."""
+"""What a change of the computation is called, with the words of its tokens, and the buttons that make it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
+from playground.charts.chart import Button, Group, Item, Paragraph
 from playground.charts.names import escape_markdown, name_place, shortened
+from playground.link.changes import MAX_CHANGES, Changes, MadeChange, fit_changes
+from playground.link.lab import Lab
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
+from playground.text.wording import lower_first
+from playground.words import say
 
 _LONGEST_TOKEN = 12
 
@@ -67,3 +72,46 @@ def note_set_weights(run: Run, layer: int, head: int | None) -> str:
         and (head is None or each.head in (None, head))
     ]
     return f" Set by you: {'; '.join(names)}." if names else ""
+
+
+def offer_changes(lab: Lab, key: str, offers: Mapping[str, Sequence[Change]]) -> Group:
+    """Return a button for each offer, by its label: it makes its changes, or takes them back.
+
+    A button whose changes cannot be made is grey, and a caption says why.
+    """
+    buttons: list[Item] = []
+    reasons: list[str] = []
+    for number, (label, wanted) in enumerate(offers.items()):
+        name, icon, hint = f"{key}_{number}", ":material/question_exchange:", say("what_if", "offered")
+        if wanted and lab.switched_on.issuperset(wanted):
+            left = Changes(tuple(each for each in lab.changes if each.change not in wanted))
+            undo = say("what_if", "offered.undo", label=lower_first(label))
+            buttons.append(Button(name, undo, {"do": left}, hint, ":material/undo:"))
+            continue
+        reason = explain_refusal(lab, wanted)
+        reasons.append(reason)
+        made = {"do": add_changes(lab["do"], wanted)}
+        buttons.append(Button(name, label, made, reason or hint, icon, is_disabled=bool(reason) or not wanted))
+    captions = (Paragraph(escape_markdown(reason), "caption") for reason in dict.fromkeys(filter(None, reasons)))
+    return Group(key, (Group("", tuple(buttons), is_row=True), *captions))
+
+
+def explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:
+    """Return why changes cannot be made, and what to take back for them, in one sentence; empty if they can."""
+    made = add_changes(lab["do"], wanted)
+    if len(made.made) > MAX_CHANGES:
+        return say("frame", "changes-full", most=str(MAX_CHANGES))
+    reasons = fit_changes(made.made, lab.config, lab.batch, lab.sentence, causal=lab["causal"]).reasons
+    found = next((reasons[each] for each in wanted if each in reasons), "")
+    return name_tokens(found, lab.batch.tokens[lab.sentence])
+
+
+def add_changes(made: Changes, wanted: Sequence[Change]) -> Changes:
+    """Return the changes with further ones, switched on, which replace others at the same place."""
+    kept = (each for each in made.made if not any(is_same_place(each.change, other) for other in wanted))
+    return Changes((*kept, *map(MadeChange, wanted)))
+
+
+def is_same_place(one: Change, two: Change) -> bool:
+    """Whether two changes differ in their strength alone."""
+    return replace(one, strength=1.0) == replace(two, strength=1.0)

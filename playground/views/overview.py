@@ -30,7 +30,7 @@ from playground.charts.scene import Scene
 from playground.link.lab import Lab
 from playground.link.opening import LinkedView
 from playground.pages import PAGES
-from playground.views.attention.explanation import ask_why
+from playground.views.attention_why import ask_why
 from playground.views.norms import length_curves
 from playground.views.parameters import component_bars, list_components
 from playground.views.scenes import scene_of

@@ -1,7 +1,7 @@
 """Preparations before the first visitor comes, and memory given back once all have left."""
 
 import asyncio
-import contextlib
+import ctypes
 import gc
 import importlib
 import logging
@@ -14,65 +14,52 @@ import playground
 from playground.errors import ClusterError, WeightsError
 from playground.web.session.caches import APP, checkpoint_available
 from playground.web.session.experiments import machine_speed
-from playground.web.session.memory_budget import trim_heap
 from playground.web.session.services import Services, services
 
 logger = logging.getLogger(__name__)
 
-_LEFT_OUT = ("playground.__main__", "playground.web.app")
-"""Beginnings of modules that no start needs: scripts."""
+_SCRIPTS = ("playground.__main__", "playground.web.app")
 
 TRAINING_AFTER = 15.0
-"""Seconds after the start when what only trainings need is loaded: by then the first visitors have their pages."""
+"""Seconds after the start: by then the first visitors have their pages."""
 
 FILE_THREADS = 32
-"""Files that may wait or be made at once; by default Streamlit has six threads on two cores."""
+"""Files that may wait or be made at once."""
 
 
 def prepare() -> None:
-    """Load what pages need, the default model and the shipped one, then freeze them for the garbage collector.
+    """Load what pages need, and the shipped models, then freeze them for the garbage collector.
 
-    Streamlit's own collection after every run is off (`runner.postScriptGC`). Python's full collections wait until
-    there are a quarter as many new objects as old ones; frozen objects don't count, and the last collection here
-    starts the count again.
+    Streamlit's own collection after every run is off (`runner.postScriptGC`). A full collection waits for a quarter as
+    many new objects as old ones; frozen ones don't count.
     """
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(checkpoint_available)  # a file's checksum leaves the interpreter free for imports
         for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):
-            if not module.name.startswith(_LEFT_OUT):
+            if not module.name.startswith(_SCRIPTS):
                 importlib.import_module(module.name)
     loading.result()
     with suppress(WeightsError):  # the page Encoder-decoder says it
         APP.translator()
-    connect_cluster()
+    with suppress(ClusterError):  # it is in the log, and a run tries again
+        services().pool.connect()
     gc.collect()
     gc.freeze()
     gc.collect()
 
 
 async def prepare_training(after: float = TRAINING_AFTER) -> None:
-    """Load what the first optimiser needs, a good part of torch, and measure this machine's speed."""
+    """Load what the first optimiser needs, and measure this machine's speed."""
     await asyncio.sleep(after)
     try:
         await asyncio.to_thread(importlib.import_module, "torch._dynamo")
-        await asyncio.to_thread(_measure_in_turn)
+        await asyncio.to_thread(services().turns.defer(machine_speed))  # a turn before the lock of its cache
     except Exception:
         logger.exception("The machine's speed could not be measured ahead of the first training")
 
 
-def _measure_in_turn() -> None:
-    with services().turns.take():  # before the lock of the speed's cache
-        machine_speed()
-
-
-def connect_cluster() -> None:
-    """Connect to the cluster that trains, if there is one; a run tries again if that fails."""
-    with contextlib.suppress(ClusterError):  # it is in the log
-        services().pool.connect()
-
-
 async def release_when_empty(here: Services) -> None:
-    """Release the memory each time that nobody has been here for long enough; ends when it is cancelled."""
+    """Release the memory each time that nobody has been here for long enough."""
     visitors, seconds = here.visitors, here.settings.release_after
     while True:
         await asyncio.sleep(min(1.0, seconds / 4))
@@ -83,9 +70,11 @@ async def release_when_empty(here: Services) -> None:
 
 
 def release_memory(here: Services) -> None:
-    """Forget what visitors computed, and return free memory to the system; what `prepare` loaded stays."""
-    here.forget_results()
+    """Forget what visitors computed, and return free memory to the system."""
+    here.results.clear()
+    here.pool.forget_results()
     gc.collect()
     gc.freeze()  # what is left belongs to modules that were loaded after the start, as `prepare` freezes the others
-    trim_heap()
+    with suppress(AttributeError):  # another C library than glibc
+        ctypes.CDLL(None).malloc_trim(0)
     logger.info("Nobody is here: what visitors computed was released")

@@ -34,9 +34,8 @@ def test_every_shape_is_that_of_a_real_pass(config: ModelConfig, n_sentences: in
     mask = causal_and_padding(keys) if causal else keys
     model(ids, mask, trace)
     told = list_shapes(config, n_sentences, n_tokens, causal)
-    computed = {
-        name: tuple(tensor.shape) for name, tensor in trace.items() if not name.endswith(".in")
-    }  # inputs repeat
+    seen = {name: tuple(tensor.shape) for name, tensor in trace.items()}
+    computed = {name: shape for name, shape in seen.items() if not name.endswith(".in")}  # inputs repeat
     assert [(name, shape) for name, shape in told if name in trace] == list(computed.items())
     assert [name for name, _ in told if is_traced(name)] == list(computed)
     seen |= {name.removesuffix("_projected"): seen[name] for name in seen if name.endswith("_projected")}

@@ -1,7 +1,6 @@
 """A client that sends what no browser would: on loopback, to a server of the tests."""
 
-import asyncio
-import time
+import os
 import urllib.error
 import urllib.request
 from collections.abc import Mapping, Sequence
@@ -13,6 +12,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import InvalidStatus
 
 from tests.browser.server import Server
+
+ROUNDS = int(os.environ.get("SOAK_ATTACKS", "3"))
 
 NONE: Mapping[str, str] = {}
 PAGE = {"Accept": "text/html"}
@@ -53,15 +54,8 @@ def ask(
         return refusal.code, refusal.read().decode()
 
 
-async def seconds_to_answer(server: Server) -> float:
-    """How long the server takes to say that it lives."""
-    began = time.perf_counter()
-    assert (await asyncio.to_thread(ask, server, "/_stcore/health"))[0] == 200
-    return time.perf_counter() - began
-
-
-def rerun(page: str = "attention", query: str = "") -> bytes:
+def rerun() -> bytes:
     """The message with which a browser opens a page."""
     message = BackMsg()
-    message.rerun_script.page_name, message.rerun_script.query_string = page, query
+    message.rerun_script.page_name = "attention"
     return bytes(message.SerializeToString())

@@ -52,7 +52,7 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer(visitor: Visito
     expect_step(visitor, 3, 4, "Not so. street gets 0.52")
     expect(visitor.widget("attention_top")).to_be_visible()
     button(visitor, "lesson_next").click()
-    button(visitor.settled(), "quick_off").click()
+    button(visitor.settled(), "quick_0").click()
     expect_step(visitor, 4, 4, "moves by 6.6% of its length")
     expect_readable(visitor)
     button(visitor, "lesson_end").click()

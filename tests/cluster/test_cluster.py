@@ -1,20 +1,55 @@
 """Runs on a real cluster of two nodes are those of this process, bit for bit, whatever happens to a node."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from playground.jobs import JobHandle, JobStatus
-from playground.jobs.cluster import ENVIRONMENT, UNREACHABLE
+from playground.jobs.cluster import ClusterPool
 from playground.training.job import TrainingRequest, TrainingState
 from playground.training.trained_network import from_trainer
 from playground.training.variants import VariantsRequest, VariantTraining, regulariser_runs
-from tests.cluster.conftest import TwoNodes
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until
+
+OBJECT_STORE = 80 << 20
+"""Bytes of each node."""
+
+TwoNodes = tuple[ClusterPool, Callable[[str], None]]
+
+
+@pytest.fixture(scope="module")
+def two_nodes() -> Iterator[TwoNodes]:
+    """The pool, and a way to end all of a node at once, as a machine that loses its power."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_AUTH_MODE", "token")
+        patch.setenv("RAY_AUTH_TOKEN", "a token of thirty-two characters".replace(" ", "-"))
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("PYTHONPATH", os.pathsep.join((os.getcwd(), os.environ.get("PYTHONPATH", ""))))
+        from ray.cluster_utils import Cluster
+
+        cluster = Cluster(
+            initialize_head=True,
+            head_node_args={"num_cpus": 0, "include_dashboard": False, "object_store_memory": OBJECT_STORE},
+        )
+        added = [cluster.add_node(wait=False, num_cpus=1, object_store_memory=OBJECT_STORE) for _ in range(2)]
+        pool = ClusterPool(cluster.address)
+        cluster.wait_for_nodes()
+        before = signal.getsignal(signal.SIGTERM)
+        pool.connect()
+        assert signal.getsignal(signal.SIGTERM) is before, "the server ends in its own way"
+        nodes = {node.node_id: node for node in added}
+        yield pool, lambda node_id: cluster.remove_node(nodes[node_id], allow_graceful=False)
+        pool.close()
+        cluster.shutdown()
+
 
 LONG = replace(SMALL, steps=2000, dropout_attention=0.1, token_masking=0.1)
 
@@ -27,7 +62,7 @@ def ended(handle: JobHandle[Any]) -> str:
 
 def test_variants_give_the_numbers_of_this_process(two_nodes: TwoNodes) -> None:
     runs = regulariser_runs(CONFIG, replace(SMALL, steps=60), ["clip"])
-    handle = two_nodes.pool.join("variants", VariantsRequest(runs))
+    handle = two_nodes[0].join("variants", VariantsRequest(runs))
     assert ended(handle) == "finished"
     here = VariantTraining(runs)
     for _ in here.run():
@@ -40,7 +75,7 @@ def test_variants_give_the_numbers_of_this_process(two_nodes: TwoNodes) -> None:
 
 
 def test_a_run_that_is_stopped_keeps_the_network_that_it_has_reached(two_nodes: TwoNodes) -> None:
-    handle = two_nodes.pool.join("stopped", TrainingRequest(CONFIG, LONG))
+    handle = two_nodes[0].join("stopped", TrainingRequest(CONFIG, LONG))
     until(lambda: handle.state is not None and handle.state.step > 0)
     handle.stop(timeout=60)
     assert handle.state is not None
@@ -57,25 +92,16 @@ def test_a_run_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNod
         assert status == "finished"
         kept.append(state)
 
-    handle = two_nodes.pool.join("training", TrainingRequest(CONFIG, LONG), keep)
+    handle = two_nodes[0].join("training", TrainingRequest(CONFIG, LONG), keep)
     until(lambda: handle.state is not None and handle.state.step > 0)
     run: Any = handle.job.computation
-    two_nodes.kill(ray.get(run.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
+    two_nodes[1](ray.get(run.worker.__ray_call__.remote(lambda _: ray.get_runtime_context().get_node_id())))
     assert ended(handle) == "finished"
     whole = train(LONG)
     assert kept[0].history.loss == whole.history.loss
     assert kept[0].trained is not None
     assert kept[0].trained.key == from_trainer(whole).key
     assert list(kept[0].history.snapshots) == list(whole.history.snapshots)
-
-
-def test_only_who_has_the_token_takes_part(two_nodes: TwoNodes) -> None:
-    from ray import _raylet
-
-    assert ENVIRONMENT["RAY_AUTH_MODE"] == "token"
-    assert _raylet.get_authentication_mode() == _raylet.AuthenticationMode.TOKEN  # type: ignore[attr-defined]
-    printed, _ = two_nodes.stranger.communicate(timeout=60)
-    assert printed.strip() == UNREACHABLE
 
 
 def test_without_the_setting_ray_is_never_imported_and_with_it_once_it_connects(repository: Path) -> None:

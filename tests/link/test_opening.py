@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig, open_link
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.link.lab import compute_run
 from playground.link.opening import Focus, choose_pair
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.query import MARKER, PINNED_KEYS, settle, write_query
@@ -83,7 +84,7 @@ def test_the_run_is_that_of_the_page(query: str) -> None:
     view = open_link(f"{HOST}?{query}")
     text = TextKey(view.tokenizer.name, view.values["vocab_size"], view.config.max_len, view.text)
     key = RunKey(text, view.sentence, WeightsId(view.weights, EVERYBODY), view.config, view.seed, view.causal)
-    page = caches.compute_run(key)
+    page = compute_run(caches.APP, key)
     assert view.run.tokens == page.tokens
     assert view.run.arrays.keys() == page.arrays.keys()
     for name, array in page.arrays.items():

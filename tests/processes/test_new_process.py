@@ -1,76 +1,53 @@
 """What shows only in a process of its own: what an import loads, what the command and the log print, the end."""
 
+import json
 import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
-import pytest
-
+from playground.web.server.settings import Settings
 from tests.command_line.test_run_command import SMALL
+from tests.link.test_params import DEFAULTS
+
+
+def run_python(repository: Path, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> Any:
+    """Run this Python with arguments in the repository; what it prints."""
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    env = {**os.environ, **(env or {})}
+    return subprocess.run([sys.executable, *arguments], cwd=repository, env=env, text=True, timeout=120, **streams)
+
 
 # --- the command
 
 
 def test_the_module_prints_plain_text_where_no_terminal_is(repository: Path) -> None:
-    command = [sys.executable, "-m", "playground", *SMALL]
-    run = subprocess.run(
-        command, capture_output=True, text=True, cwd=repository, env={"PYTHONIOENCODING": "ascii", "FORCE_COLOR": ""}
-    )
+    run = run_python(repository, "-m", "playground", *SMALL, env={"PYTHONIOENCODING": "ascii", "FORCE_COLOR": ""})
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.isascii()
     assert "\x1b" not in run.stdout
     assert "Attention of layer 1, head 1" in run.stdout
 
 
-def test_a_reader_that_leaves_early_is_no_error(repository: Path) -> None:
-    command = f"set -o pipefail; {sys.executable} -m playground {' '.join(map(repr, SMALL))} | head -n 1"
-    run = subprocess.run(["bash", "-c", command], capture_output=True, text=True, cwd=repository)
-    assert (run.returncode, run.stderr) == (0, "")
-    assert len(run.stdout.splitlines()) == 1
-
-
-@pytest.mark.parametrize("arguments", [SMALL, [*SMALL, "--json"]])
-def test_a_full_disk_is_one_sentence(arguments: list[str], repository: Path) -> None:
+def test_a_full_disk_is_one_sentence(repository: Path) -> None:
     with Path("/dev/full").open("w") as full:
-        command = [sys.executable, "-m", "playground", *arguments]
-        run = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=repository)
+        run = run_python(repository, "-m", "playground", *SMALL, stdout=full)
     assert (run.returncode, run.stderr) == (2, "The output can't be written: No space left on device.\n")
-
-
-@pytest.mark.parametrize("word", ["lesson"])
-def test_a_group_of_commands_alone_is_a_usage_error(word: str, repository: Path) -> None:
-    run = subprocess.run([sys.executable, "-m", "playground", word], capture_output=True, text=True, cwd=repository)
-    assert (run.returncode, run.stdout) == (2, "")
-    assert f"usage: playground {word}" in run.stderr
 
 
 # --- what an import brings along
 
 
-def test_the_package_brings_neither_pages_nor_tables_nor_charts_along() -> None:
+def test_the_package_brings_neither_pages_nor_tables_nor_charts_along(repository: Path) -> None:
     loaded = "import sys, playground; print({'streamlit', 'pandas', 'plotly', 'rich'} & set(sys.modules))"
-    run = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "set()"
-
-
-def test_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
-    program = """
-import asyncio, sys
-from playground.web import start
-start.prepare()
-before = "torch._dynamo" in sys.modules
-asyncio.run(start.prepare_training(after=0))
-print(before, "torch._dynamo" in sys.modules)
-"""
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.splitlines()[-1] == "False True"
+    assert run_python(repository, "-c", loaded).stdout.strip() == "set()"
 
 
 IN_A_NEW_PROCESS = """
-import importlib, pkgutil, threading
+import asyncio, importlib, pkgutil, sys, threading
 from concurrent.futures import ThreadPoolExecutor
 import playground
 from playground.web.session import services as module
@@ -84,16 +61,42 @@ def ask(_):
     return id(module.services())
 with ThreadPoolExecutor(8) as pool:
     print(built_by_imports, len(set(pool.map(ask, range(8)))))
+from playground.web import start
+start.prepare()
+print("torch._dynamo" in sys.modules)
+asyncio.run(start.prepare_training(after=0))
+print("torch._dynamo" in sys.modules)
 """
 
 
-def test_no_import_builds_them_and_those_who_ask_at_once_get_the_same(repository: Path) -> None:
-    command = [sys.executable, "-c", IN_A_NEW_PROCESS]
-    done = subprocess.run(command, cwd=repository, capture_output=True, text=True, timeout=120, check=True)
-    assert done.stdout.splitlines()[-1] == "0 1"
+def test_no_import_builds_services_and_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
+    done = run_python(repository, "-c", IN_A_NEW_PROCESS)
+    assert done.stdout.splitlines()[-3:] == ["0 1", "False", "True"], done.stderr
 
 
-# --- its log
+# --- its settings and its log
+
+
+READ_DEFAULTS = """
+import json
+import os
+from playground.limits import MAX_SENTENCES
+from playground.link.params import PARAMS
+from playground.web.server.settings import read_settings
+defaults = {key: param.default for key, param in PARAMS.items()}
+print(json.dumps([defaults, MAX_SENTENCES, vars(read_settings(os.environ))], default=str))
+"""
+
+
+def test_no_operators_setting_changes_what_a_link_leaves_out(repository: Path) -> None:
+    texts = {"device": "cpu", "frame_ancestors": "'none'", "ray": "local"}
+    chosen = {field.name: texts.get(field.name, "3") for field in fields(Settings)}
+    limits = {"max_characters": "30", "max_sentences": "2", "max_tokens": "16"}
+    environ = {f"PLAYGROUND_{name.upper()}": text for name, text in {**chosen, **limits}.items()}
+    defaults, max_sentences, there = json.loads(run_python(repository, "-c", READ_DEFAULTS, env=environ).stdout)
+    assert max_sentences == 2
+    assert {name: str(value).removesuffix(".0") for name, value in there.items()} == chosen
+    assert defaults == json.loads(json.dumps(DEFAULTS, default=str))
 
 
 LOG_LINES = """
@@ -107,17 +110,12 @@ warnings.warn("a warning")
 """
 
 
-def test_a_line_of_a_copys_log_has_its_time_and_level(repository: Path) -> None:
-    environ = {**os.environ, "PLAYGROUND_MAX_SESSIONS": "many", "PLAYGROUND_MAX_TOKENS": "few"}
-    done = subprocess.run(
-        [sys.executable, "-W", "always::UserWarning", "-c", LOG_LINES],
-        env=environ, cwd=repository, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+def test_a_line_of_the_log_has_its_time_and_level(repository: Path) -> None:
+    environ = {"PLAYGROUND_MAX_SESSIONS": "many", "PLAYGROUND_MAX_TOKENS": "few"}
+    lines = run_python(repository, "-W", "always::UserWarning", "-c", LOG_LINES, env=environ).stderr.splitlines()
     stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} "
-    lines = done.stderr.splitlines()
     for level, text in (("WARNING", "PLAYGROUND_MAX_SESSIONS"), ("WARNING", "PLAYGROUND_MAX_TOKENS"),
                         ("ERROR", "one of ours"), ("ERROR", "one of Streamlit's"), ("ERROR", "one of the server's"),
                         ("WARNING", "a warning")):  # fmt: skip
-        found = [line for line in lines if text in line]
-        assert found, text
-        assert all(re.match(rf"{stamp}{level} [\w.]+: ", line) for line in found[:1]), found
+        found = next(line for line in lines if text in line)
+        assert re.match(rf"{stamp}{level} [\w.]+: ", found)

@@ -1,7 +1,6 @@
 """The package as others install it: what is in the wheel, and that what it asks for is enough."""
 
 import os
-import re
 import subprocess
 import sys
 import venv
@@ -34,13 +33,11 @@ def wheel(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_wheel_holds_the_package_with_its_data_and_nothing_else(repository: Path, wheel: Path) -> None:
-    with zipfile.ZipFile(wheel) as archive:
-        held = {name for name in archive.namelist() if not name.startswith("transformer_encoder_playground-")}
     files = (path for path in (repository / "playground").rglob("*") if path.is_file())
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
         (metadata,) = (archive.read(name).decode() for name in names if name.endswith("/METADATA"))
-    assert "playground/py.typed" in names
+    held = {name for name in names if not name.startswith("transformer_encoder_playground-")}
     assert f"\nVersion: {playground.__version__}\n" in metadata
     assert "License-Expression: Apache-2.0\n" in metadata
     assert {Path(name).name for name in names if "/licenses/" in name} == {"LICENSE", "NOTICE"}
@@ -83,25 +80,18 @@ try:
 except ModuleNotFoundError as error:
     print("without", error.name)
 
-from playground import ModelConfig, open_link
+from playground import open_link
 from playground.charts.head_map import head_grid
-from playground.training import Recipe, Trainer
 view = open_link("https://host/attention?weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=a+b+c")
 assert view.run.pattern(1).shape == (4, 3, 3)
 assert len(head_grid(view.run.patterns())["data"]) > 0
-recipe = Recipe(task="reverse", length=4, n_train=64, n_validation=16, steps=5, batch_size=16)
-config = ModelConfig(vocab_size=0, d_model=16, n_heads=2, n_layers=1, d_ff=16)
-trainer = Trainer(config, recipe)
-print("steps", sum(1 for _ in trainer.run()))
 """
 
 
 def test_the_package_needs_nothing_but_what_it_asks_for(clean_python: Path, tmp_path: Path) -> None:
     run = run_clean([clean_python, "-I", "-c", EVERYTHING], tmp_path)
     assert run.returncode == 0, run.stderr
-    without, steps = run.stdout.split("\n")[:2]
-    assert without == "without streamlit"
-    assert re.fullmatch("steps [1-9][0-9]*", steps)
+    assert run.stdout == "without streamlit\n"
 
 
 def test_the_command_is_installed_and_names_what_is_missing(clean_python: Path, tmp_path: Path) -> None:

@@ -1,25 +1,14 @@
-"""An exported file, run where there is no playground: by itself, and beside the trained weights."""
+"""An exported file, run beside the trained weights."""
 
-import re
 from pathlib import Path
 
 import pytest
 
-from playground import ModelConfig
 from playground.export import Place, as_python
 from playground.presets import PRESETS
 from playground.weights.checkpoint import MINILM_SHA256, VOCABULARY, WEIGHTS
-from tests.export.code.setups import TEXTS, TOKENIZERS, arguments
+from tests.export.code.setups import TEXTS
 from tests.export.code.written import complaints, run_apart, run_here
-
-
-def test_a_file_runs_in_a_process_of_its_own(tmp_path: Path) -> None:
-    config = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=64)
-    given, path = arguments(config, TEXTS[0], TOKENIZERS[0]), tmp_path / "written.py"
-    path.write_text(as_python(given.config, **given.options), encoding="utf-8")
-    assert "are those of the page" in run_apart(path)
-    imported = set(re.findall(r"^(?:import|from) (\w+)", path.read_text(encoding="utf-8"), re.MULTILINE))
-    assert imported <= {"hashlib", "math", "functools", "torch"}
 
 
 def test_trained_weights_are_checked_by_hash_and_give_the_pages_numbers(tmp_path: Path) -> None:

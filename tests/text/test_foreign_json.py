@@ -14,7 +14,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.text import foreign_json, published_tokenizer
 from playground.text.foreign_json import SMALL, read_json
 from playground.training.trained_network import FORMAT, read_description
-from playground.web.session.uploaded_files import read_upload
+from playground.web.session.own_models import read_upload
 from playground.weights import read_tensors
 
 LISTS = b"[" + b"[[]]," * 190_000 + b"[]]"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,17 +11,18 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, Trace
+from playground.analysis.attention import measure_habits
 from playground.analysis.counterfactuals import Kind
-from playground.charts.chart import Bars, HeadGrid, Heatmap, Item, LabelledBars, Paragraph, Table, Widget
+from playground.charts.chart import Bars, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.names import subscript
 from playground.charts.scene import Scene
+from playground.link.lab import Lab
 from playground.link.opening import Focus
 from playground.text import characters
-from playground.text.wording import write_number
-from playground.views.attention.explanation import HeadsRun, ask_why, explain_cell
-from playground.views.attention.page import VIEWS, find_answer, show_attention
-from playground.views.attention.why import STEPS, describe_swap, find_reason, find_test
+from playground.text.wording import write_number, write_share
+from playground.views.attention import VIEWS, find_answer, habits_in_probes, show_attention
+from playground.views.attention_why import STEPS, ask_why, explain_cell, find_reason, find_test
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of
 
@@ -28,24 +30,21 @@ TEXT = "abcab"
 FOCUS = Focus(1, 2, 3, 1)
 OPTIONS: dict[str, Any] = {
     "attention_show": "one head", "attention_colours": "square root", "attention_hide": False,
-    "attention_stretch": False, "attention_other": 0, "attention_view": "lines", "attention_why": "sources",
-    "attention_habits": "this text", "attention_rival": "automatic", "attention_word": "",
+    "attention_view": "lines", "attention_why": "sources", "attention_rival": "automatic",
     "attention_steps": True, "attention_closer": True,
 }  # fmt: skip
 
 
-def subject(text: str = TEXT, seed: int = 0, *, causal: bool = False, **changes: Any) -> tuple[HeadsRun, Trace]:
-    """A small run with what explains its heads, and the trace that the model itself computes."""
+def subject(text: str = TEXT, seed: int = 0, *, causal: bool = False, **changes: Any) -> tuple[Lab, Trace]:
+    """A small lab, and the trace that the model itself computes."""
     encoder, batch, trace = Encoder(ModelConfig(**SMALL | changes), seed), characters().encode_batch([text]), Trace()
     mask = torch.ones(1, len(text), len(text)).tril().bool() if causal else batch.mask
     with torch.inference_mode():
         encoder(batch.ids, mask, trace)
-    lab = lab_of(encoder, [text], causal=causal)
-    explained = HeadsRun(lab, lab.run)
-    return explained, trace
+    return lab_of(encoder, [text], causal=causal), trace
 
 
-def show(scene: Scene[HeadsRun], **options: object) -> list[Item]:
+def show(scene: Scene[Lab], **options: object) -> list[Item]:
     return parts_of(show_attention(scene, OPTIONS | options))
 
 
@@ -53,19 +52,16 @@ def chart(items: list[Item], key: str) -> Any:
     return next(each for each in items if getattr(each, "key", "") == key)
 
 
-def test_the_map_is_one_head_the_average_or_the_difference_of_two() -> None:
+def test_the_map_is_one_head_or_the_average_beside_the_pinned_one() -> None:
     now, trace = subject()
     before, pinned_trace = subject(seed=5, n_layers=1)
     patterns, pinned = trace["layers.1.attn.pattern"][0].numpy(), pinned_trace["layers.0.attn.pattern"][0].numpy()
     scene = Scene(now, FOCUS, before, "pinned", "now")
     shown: dict[str, Callable[[Any], Any]] = {
-        "one head": lambda heads: heads[2],
-        "average of heads": lambda heads: heads.mean(axis=0),
-        "difference of two heads": lambda heads: heads[2] - heads[0],
-    }
+        "one head": lambda heads: heads[2], "average of heads": lambda heads: heads.mean(axis=0),
+    }  # fmt: skip
     for how, of in shown.items():
         heatmap = chart(show(scene, attention_show=how), "attention_pattern")
-        assert isinstance(heatmap, Heatmap)
         np.testing.assert_allclose(heatmap.values(now), of(patterns), atol=1e-6)
         drawing = draw_chart(heatmap, scene)
         assert [each.key for each in drawing.beside] == ["head_pinned", "head_difference"]
@@ -78,8 +74,8 @@ def test_the_answer_stands_first_and_what_is_folded_makes_nothing() -> None:
     first, *others = show_attention(Scene(now, FOCUS), OPTIONS | {"attention_closer": False, "attention_steps": False})
     assert isinstance(first, Paragraph)
     assert first.kind == "answer"
-    keys = [getattr(each, "key", getattr(each, "name", "")) for each in parts_of(others)]
-    order = ["linking_heads", "attention_pattern", "attention_show", "why_parts", "quick_changes", "attention_grid"]
+    keys = [getattr(each, "key", "") for each in parts_of(others)]
+    order = ["linking_0", "attention_pattern", "attention_show", "why_parts", "quick_0", "attention_grid"]
     assert [key for key in keys if key in order] == order
     assert {"attention_why", "attention_view"} < set(keys), "a widget that is not drawn would forget what was chosen"
     assert not {"why_key_sources", "attention_lines"} & set(keys)
@@ -90,12 +86,12 @@ def test_a_key_that_one_layers_window_hides_is_linked_by_the_heads_of_other_laye
     now, trace = subject(window=2, global_every=2)
     strongest = int(trace["layers.0.attn.pattern"][0, :, 2, 4].argmax())
     items = show(Scene(now, focus), attention_view="heads that link")
-    (row,) = (each for each in items if isinstance(each, Widget) and each.name == "linking_heads")
-    assert row.data["heads"][0][:2] == (0, strongest)
-    assert chart(items, "heads_that_link_table").frame(now).index[0] == (0, strongest)
+    chosen = chart(items, "linking_0").chooses
+    assert (chosen["layer"], chosen["head"]) == (0, strongest)
+    assert chart(items, "heads_that_link").frame(now).index[0] == (0, strongest)
     everywhere, _ = subject(window=2)
     items = show(Scene(everywhere, focus), attention_view="heads that link")
-    assert not [each for each in items if isinstance(each, Table)]
+    assert not [each for each in items if isinstance(each, Table) or getattr(each, "key", "") == "linking_0"]
 
 
 @pytest.mark.parametrize(("causal", "residual"), [(False, True), (True, False)])
@@ -117,7 +113,7 @@ def test_entropy_and_rollout_are_those_of_the_patterns(causal: bool, residual: b
 def test_a_row_of_a_table_opens_its_head_and_leaves_the_average() -> None:
     now, trace = subject()
     items = show(Scene(now, FOCUS), attention_view="heads that link", attention_show="average of heads")
-    table = chart(items, "heads_that_link_table")
+    table = chart(items, "heads_that_link")
     assert isinstance(table, Table)
     assert table.on_row is not None
     shown = table.frame(now)
@@ -125,11 +121,40 @@ def test_a_row_of_a_table_opens_its_head_and_leaves_the_average() -> None:
     np.testing.assert_allclose(shown["weight"].sort_index(), weights.ravel(), atol=1e-6)
     layer, head = np.unravel_index(weights.argmax(), weights.shape)
     assert table.on_row(shown.index[0]) == {"layer": layer, "head": head, "attention_show": "one head"}
-    grid = chart(items, "attention_grid")
-    assert isinstance(grid, HeadGrid)
-    assert grid.table is not None
-    largest = grid.table(now)
-    assert largest.loc[(1, 2), "largest weight"] == pytest.approx(float(trace["layers.1.attn.pattern"][0, 2].max()))
+    largest = chart(items, "attention_grid").table(now)
+    assert largest.loc[1, 2] == pytest.approx(float(trace["layers.1.attn.pattern"][0, 2].max()))
+
+
+def test_habits_are_those_of_fixed_sentences_or_of_this_text_if_the_tokenizer_knows_no_other() -> None:
+    now, _ = subject()
+    word = now.at(replace(now.state, values={**now.values, "tokenizer": "word"}))
+    for lab, found in ((now, habits_in_probes(now)), (word, measure_habits([word.run]))):
+        scores = chart(show(Scene(lab, FOCUS), attention_view="what heads are known for"), "known_for").frame(lab)
+        for rule in scores.columns[1:]:
+            np.testing.assert_allclose(scores[rule], found.scores[rule].ravel())
+        assert list(scores["known for"]) == [found.known_for(*place) or "–" for place in scores.index]
+
+
+def test_a_head_is_switched_off_or_its_link_cut_and_what_moved_is_said() -> None:
+    now, _ = subject()
+    off, cut = (chart(show(Scene(now, FOCUS)), f"quick_{number}") for number in (0, 1))
+    assert (str(off.chooses["do"]), str(cut.chooses["do"])) == ("1.2:zero", "1.2:cut_3_1")
+    made = now.at(replace(now.state, values={**now.values, "do": off.chooses["do"]}))
+    items = show(Scene(made, FOCUS))
+    start, end = (lab.run.arrays["final"].mean(axis=0) for lab in (now, made))
+    moved = write_share(float(np.linalg.norm(end - start) / np.linalg.norm(start)))
+    assert any(f"moves by **{moved}**" in each.text for each in items if isinstance(each, Paragraph))
+    assert str(chart(items, "quick_0").chooses["do"]) == "", "a second press takes it back"
+    hidden, _ = subject(causal=True)
+    assert chart(show(Scene(hidden, Focus(1, 2, 1, 3))), "quick_1").is_disabled
+
+
+def test_random_weights_have_no_why_but_a_way_to_trained_ones() -> None:
+    random = lab_of(Encoder(ModelConfig(**SMALL), 0), [TEXT], weights="random")
+    items = show(Scene(random, FOCUS), attention_steps=False)
+    assert not [each for each in items if isinstance(each, LabelledBars)]
+    chosen = chart(items, "open_trained").chooses
+    assert (chosen["weights"], chosen["n_layers"]) == ("english", 2)
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -142,8 +167,7 @@ def place_of(key: int) -> str:
     return f"`{TEXT[key]}`{subscript(key)}"
 
 
-@pytest.mark.parametrize("show", ["one head", "average of heads"])
-@pytest.mark.parametrize("key", range(5))
+@pytest.mark.parametrize(("key", "show"), [(0, "one head"), (1, "one head"), (4, "one head"), (2, "average of heads")])
 def test_the_answer_has_the_keys_weight_and_the_strongest_others(key: int, show: str) -> None:
     now, trace = subject()
     heads = trace["layers.1.attn.pattern"][0, :, 3].double().numpy()
@@ -155,13 +179,8 @@ def test_the_answer_has_the_keys_weight_and_the_strongest_others(key: int, show:
     assert (numbers["key"], numbers["other"]) == (place_of(key), place_of(other))
 
 
-def test_the_answer_names_two_heads_a_hidden_key_and_an_only_one() -> None:
-    now, trace = subject(causal=True)
-    heads = trace["layers.1.attn.pattern"][0, :, 3, 1].tolist()
-    options = OPTIONS | {"attention_show": "difference of two heads"}
-    case, numbers = find_answer(now.run, FOCUS, options | {"attention_other": 9})  # the last there is
-    assert (case, numbers["other"]) == ("two", 3)
-    assert (numbers["first"], numbers["second"]) == pytest.approx((heads[2], heads[3]), abs=1e-6)
+def test_the_answer_names_a_hidden_key_and_an_only_one() -> None:
+    now, _ = subject(causal=True)
     assert find_answer(now.run, Focus(1, 2, 1, 3), OPTIONS)[0] == "hidden"
     case, numbers = find_answer(now.run, Focus(1, 2, 0, 0), OPTIONS)
     assert (case, numbers["weight"]) == ("only", 1)
@@ -179,21 +198,18 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
     items = show(Scene(now, FOCUS), attention_rival=rival)
     for key in ("why_parts", "why_key_sources"):
         assert sum(chart(items, key).bars(now).values) == pytest.approx(lead, abs=1e-4)
+    menu = chart(items, "attention_rival")
+    assert isinstance(menu, Menu)
+    assert menu.names.keys() == {"automatic", "mean", "0", "2", "3"}
     _, numbers = find_reason(explain_cell(now, FOCUS, rival))
     assert numbers["lead"] == pytest.approx(lead, abs=1e-5)
     assert numbers["weight"] == pytest.approx(float(trace["layers.1.attn.pattern"][0, 2, 3, 1]), abs=1e-6)
-    competition = chart(show(Scene(now, FOCUS), attention_why="competition", attention_rival=rival), "why_competition")
-    order = np.argsort(-scores)
-    assert [competition.on_row(row)["attention_rival"] for row in range(4)] == [str(place) for place in order]
 
 
 @pytest.mark.parametrize("positions", ["learned", "rotary", "alibi"])
-def test_products_and_what_a_weight_moves_add_up(positions: str) -> None:
-    now, trace = subject(positions=positions)
+def test_what_a_weight_moves_adds_up(positions: str) -> None:
+    now, _ = subject(positions=positions)
     found = explain_cell(now, FOCUS)
-    products = chart(parts_of(STEPS["products"](found)), "why_products").bars(now)
-    score = float(trace["layers.1.attn.scores"][0, 2, 3, 1]) - found.walk.position_bias()[1]
-    assert sum(products.values) == pytest.approx(score, abs=1e-5)
     moved = chart(parts_of(STEPS["what it moves"](found)), "why_moved").bars(now)
     assert sum(moved.values) == pytest.approx(1, abs=1e-5)
     labels = chart(show(Scene(now, FOCUS)), "why_parts").bars(now).labels
@@ -210,23 +226,15 @@ def test_a_question_is_about_the_models_weights() -> None:
     assert "not look at" in ask_why(now.run, Focus(1, 2, 1, 3))
 
 
-@pytest.mark.parametrize("hidden", [True, False])
-def test_a_hidden_key_has_nothing_to_compute(hidden: bool) -> None:
-    now, _ = subject(causal=hidden)
-    items = show(Scene(now, Focus(1, 2, 1, 3)))
-    assert any(isinstance(each, LabelledBars) for each in items) != hidden
-    assert chart(items, "attention_why"), "the panel stays open from cell to cell"
-
-
 def test_other_sentences_test_the_answer_and_each_row_is_a_link() -> None:
     """The numbers are those of plain passes over the sentences."""
     encoder = Encoder(ModelConfig(**SMALL), 0)
     lab = lab_of(encoder, ["ab cd ef"])
-    now, focus = HeadsRun(lab, lab.run), Focus(1, 2, 7, 1)
-    made = find_test(lab, explain_cell(now, focus, "3"), "xyz")
+    focus = Focus(1, 2, 7, 1)
+    made = find_test(lab, explain_cell(lab, focus, "3"))
     assert made is not None
     claim, outcomes = made
-    expected: dict[Kind, Any] = {"swap": ("cd ab ef", (3, 4), (0, 1)), "replace": ("xyz cd ef", (0, 1, 2), (4, 5))}
+    expected: dict[Kind, Any] = {"swap": ("cd ab ef", (3, 4), (0, 1)), "replace": ("book cd ef", range(4), (5, 6))}
     assert outcomes.keys() == expected.keys(), "there is no room to move the word"
     for kind, (text, key, rival) in expected.items():
         trace = Trace()
@@ -235,16 +243,17 @@ def test_other_sentences_test_the_answer_and_each_row_is_a_link() -> None:
         weights = trace["layers.1.attn.pattern"][0, 2, len(text) - 1].double().numpy()
         sums = [weights[list(each)].sum() for each in (key, rival)]
         assert outcomes[kind].weights == pytest.approx(sums, abs=1e-6)
-    verdict, numbers = describe_swap(claim, outcomes["swap"].weights)
-    assert verdict in ("word", "place", "close")
-    told = [numbers[name] for name in ("before", "other_before", "after", "other_after")]
-    assert sorted(told) == sorted((*claim.weights, *outcomes["swap"].weights))
-    items = show(Scene(now, focus), attention_rival="3", attention_word="xyz")
-    links = [re.findall(r"\((.*)\)", label)[0] for label in chart(items, "why_test").frame(now).index]
-    asked = [[parse_qs(urlsplit(link).query)[key][0] for key in ("text", "query", "key")] for link in links]
-    assert asked == [["cd ab ef", "7", "4"], ["xyz cd ef", "8", "1"]]
+    items = show(Scene(lab, focus), attention_rival="3")
+    table = chart(items, "why_test").frame(lab)
+    told = [
+        f"{before:.2f} → **{after:.2f}**" for before, after in zip(claim.weights, outcomes["swap"].weights, strict=True)
+    ]
+    assert table.iloc[0].tolist() == told
+    links = [re.findall(r"\((.*)\)", label)[0] for label in table.index]
+    asked = [[parse_qs(urlsplit(link).query)[key] for key in ("text", "query", "key")] for link in links]
+    assert asked == [[["cd ab ef"], ["7"], ["4"]], [["book cd ef"], ["9"], ["1"]]]
     random = lab_of(encoder, ["ab cd ef"], weights="random")
-    assert find_test(random, explain_cell(HeadsRun(random, random.run), focus, "3"), "") is None
+    assert find_test(random, explain_cell(random, focus, "3")) is None
 
 
 def test_the_ranking_has_both_runs_weights_in_the_present_order() -> None:

@@ -34,7 +34,7 @@ from playground.views.regularisers import (
     tabulate_effects,
 )
 from playground.views.training_curves import WatchedVariants, tabulate_runs
-from playground.web.components.charts import curve_data
+from playground.web.components.drawings import curve_data
 from tests.views.scenes import parts_of
 
 N_STEPS = 6

@@ -11,9 +11,9 @@ import torch
 from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig
-from playground.analysis.sentences import POOLINGS, Pair, Pooling, map_depths
+from playground.analysis.sentences import POOLINGS, Pooling
 from playground.charts import palette
-from playground.charts.chart import Chart, Control, Heatmap, Item, LabelledBars, Paragraph, Picture, Table, Widget
+from playground.charts.chart import Chart, Curves, Heatmap, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import Drawn, draw_chart
 from playground.charts.draw.bars import MOST_BARS
 from playground.charts.scene import Scene
@@ -22,16 +22,18 @@ from playground.link import params
 from playground.link.changes import Changes, MadeChange
 from playground.model.changes import Change
 from playground.runs import variant_runs
-from playground.views.similarity.page import (
+from playground.text.wording import write_number
+from playground.views.similarity import (
+    EXAMPLE,
     MOST_WRITTEN,
     VIEWS,
+    Sentences,
     answer_pairs,
-    find_closest,
-    find_pooling,
+    leave_words_out,
+    list_sentences,
     show_similarity,
     signed_bars,
 )
-from playground.views.similarity.sentences import EXAMPLE, Sentences, leave_words_out, list_sentences
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of, words
 
@@ -99,19 +101,6 @@ def test_each_two_sentences_have_their_cosine_and_its_parts(pooling: Pooling) ->
         np.testing.assert_allclose(bars.values, parts.sum(axis=axis), atol=1e-6)
 
 
-def test_a_pooling_is_explained_with_the_numbers_on_the_screen() -> None:
-    subject, chosen = compared(), Pair(1, 2, 0)
-    padded, mean, first = (cosines(way, TEXTS) for way in ("mean with padding", "mean", "first token"))
-    case, numbers = find_pooling(subject, "mean with padding", chosen)
-    assert (case, numbers["width"]) == ("padding", len(TEXTS[2]))
-    assert (numbers["cosine"], numbers["mean"]) == pytest.approx((padded[1, 2], mean[1, 2]), abs=1e-5)
-    case, numbers = find_pooling(subject, "first token", chosen)
-    apart = first[np.triu_indices(3, 1)]
-    assert case == "first"
-    assert (numbers["low"], numbers["high"]) == pytest.approx((apart.min(), apart.max()), abs=1e-5)
-    assert find_pooling(subject, "mean", chosen) == ("mean", {})
-
-
 def test_words_are_left_out_one_by_one_and_a_sentence_of_one_word_is_not() -> None:
     texts = ("a cat sat", "a cat", "snow")
     subject, pooled = compared(texts), cosines("mean", (*texts, "cat sat", "a sat", "x" * 9))
@@ -135,21 +124,15 @@ def test_changes_that_name_a_token_are_not_made_in_shorter_texts() -> None:
     np.testing.assert_allclose(bars.values, np.array(of_both[1].similarities) - cosine, atol=1e-6)
 
 
-def test_a_map_keeps_its_axes_at_every_depth_and_marks_the_pair() -> None:
+def test_the_pairs_cosine_at_every_depth_stands_beside_the_median_of_all() -> None:
     subject = compared()
-    mapped, ranges = map_depths(subject.depths.pooled["mean"]), set()
-    for depth in range(3):
-        items = show(subject, "map by depth", depth=depth, second=3)
-        figure = go.Figure(drawn(pick(items, Picture, "similarity_map"), subject).figure)
-        *paths, _, dots = figure.data
-        np.testing.assert_allclose(dots.x, mapped.points[depth, :, 0], rtol=1e-5, atol=1e-6)
-        np.testing.assert_allclose(paths[1].y, mapped.points[:, 2, 1], rtol=1e-5, atol=1e-6)
-        assert [i for i, colour in enumerate(dots.marker.color) if colour == palette.FOCUS] == [0, 2]
-        assert dots.customdata[2] == "3 · &lt;b&gt;two cats"
-        ranges.add((*figure.layout.xaxis.range, *figure.layout.yaxis.range))
-    assert len(ranges) == 1
-    assert pick(show(subject, "map by depth", depth=50), Control, "similarity_depth").high == 2
-    assert not [each for each in show(compared(TEXTS[:2]), "map by depth") if isinstance(each, Picture)]
+    chart = pick(show(subject, "by depth", second=3), Curves, "similarity_depths")
+    chosen, median = chart.curves(subject)
+    for depth, vectors in enumerate(subject.depths.pooled["mean"].astype(np.float64)):
+        unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        pairs = (unit @ unit.T)[np.triu_indices(3, 1)]
+        assert (chosen.y[depth], median.y[depth]) == pytest.approx((pairs[1], np.median(pairs)), abs=1e-5)
+    assert len(chosen.y) == 3
 
 
 @pytest.mark.parametrize("n", [2, MOST_WRITTEN, MOST_WRITTEN + 1, 40])
@@ -170,21 +153,22 @@ def test_a_click_chooses_sentences_and_the_nearest_pair_is_framed() -> None:
     assert frame.cells is not None
     assert frame.cells.rows == ("similarity_first", {0: 1, 1: 2, 2: 3})
     assert frame.chart.chosen == {"similarity_first": 3, "similarity_second": 2}
-    lists = [each.data for each in show(subject, first=40) if isinstance(each, Widget)]
-    assert [each["number"] for each in lists] == [3, 2]
+    lists = [(each.key, list(each.names)) for each in show(subject) if isinstance(each, Menu)]
+    assert lists == [("similarity_first", [1, 2, 3]), ("similarity_second", [1, 2, 3])]
 
 
-def test_the_answer_has_the_closest_pair_and_the_median_of_all() -> None:
+def test_the_answer_has_the_closest_pair_the_chosen_one_and_the_median_of_all() -> None:
     similarity = cosines("mean", TEXTS)
     pairs = similarity[np.triu_indices(3, 1)]
     row, column = (int(i) for i in np.unravel_index(np.triu(similarity, 1).argmax(), (3, 3)))
-    case, numbers = find_closest(similarity, chosen := Pair(row, column, similarity[row, column]))
-    assert (case, numbers["pairs"], numbers["median"]) == ("closest", 3, pytest.approx(np.median(pairs)))
-    assert numbers["closest"] is numbers["framed"] is chosen
-    numbers = find_closest(similarity, itself := Pair(1, 1, 1.0))[1]
-    assert (numbers["closest"][:2], numbers["framed"]) == ((row, column), itself)
-    assert find_closest(similarity[:2, :2], Pair(0, 1, similarity[0, 1]))[0] == "pair"
-    assert find_closest(similarity[:1, :1], Pair(0, 0, 1.0)) == ("one", {})
+
+    def told(*numbers: int) -> str:
+        return answer_pairs(compared(), "mean", compared().pair("mean", numbers))
+
+    for number in (pairs.max(), np.median(pairs)):
+        assert f"**{write_number(number)}**" in told(row + 1, column + 1)
+    assert "red frame" not in told(row + 1, column + 1)
+    assert "red frame" in told(2, 2)
 
 
 def test_the_same_words_in_another_order_are_not_the_same_meaning() -> None:
@@ -200,8 +184,6 @@ def test_the_same_words_in_another_order_are_not_the_same_meaning() -> None:
 def test_one_sentence_stands_beside_the_example_if_the_tokenizer_knows_it() -> None:
     random = list_sentences(lab_of(Encoder(ModelConfig(**SMALL), 0), ["a cat"]))
     assert (random.texts, random.is_example) == (("a cat", *EXAMPLE), True)
-    cosine_texts = words(show(random))
-    assert "*The dog bit the man.* is at" in cosine_texts
 
 
 def test_a_list_is_bounded_with_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,24 +11,15 @@ from playground import Encoder, ModelConfig
 from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import STAGES, order
 from playground.charts import palette
-from playground.charts.chart import Bars, Chart, Formula, Heatmap, Picture, Vectors
+from playground.charts.chart import Bars, Chart, Formula, Heatmap, Vectors
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link import open_link
 from playground.link.opening import Focus
-from playground.tutorials.comparison import SHORT_TITLES
-from playground.views.steps.page import (
-    LabWalk,
-    draw_drops,
-    drop_layer,
-    explain_symbols,
-    find_drops,
-    show_steps,
-    walk_scene,
-)
-from playground.views.steps.stages import find_idea
+from playground.views.step_stages import find_idea
+from playground.views.steps import LabWalk, draw_drops, drop_layer, explain_symbols, find_drops, show_steps, walk_scene
 from tests.labs import lab_of
-from tests.views.scenes import SMALL, parts_of, small_walk
+from tests.views.scenes import SMALL, parts_of, small_walk, words
 
 FOCUS = Focus(1, 2, 3, 1)
 RESULTS = {
@@ -75,32 +66,29 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
     walk, trace = walk_of("abcab", **LATER.get(stage, {}))
     other, pinned_trace = walk_of("abcab", seed=5, **LATER.get(stage, {}))
     scene = Scene(walk, FOCUS, other, "pinned: seed 5")
-    for key, chart in charts_of(scene, stage).items():
-        drawn = draw_chart(chart, scene)
-        go.Figure(drawn.now.figure)  # raises where a name or a value is none of Plotly's
+    charts = charts_of(scene, stage)
+    for key, chart in charts.items():
+        go.Figure(draw_chart(chart, scene).now.figure)  # raises where a name or a value is none of Plotly's
         assert key.startswith("step_")
-        assert not drawn.beside
     if stage not in RESULTS:
         return
     now, before = expected(trace, stage), expected(pinned_trace, stage)
-    pinned = draw_chart(charts_of(scene, stage)["step_pinned"], scene).now
-    traces = pinned.figure["data"]
-    drawn_numbers = [each["y"] for each in traces] if len(traces) == 2 else traces[0]["z"][[1, 0, 2]]
-    wanted = [now, before] if len(traces) == 2 else [each[:8] for each in (now, before, now - before)]
-    np.testing.assert_allclose(drawn_numbers, wanted, atol=1e-5)
-    assert pinned.table is not None
-    np.testing.assert_allclose(pinned.table().filter(like="now − pinned").iloc[:, 0], now - before, atol=1e-5)
-    if len(traces) == 1:
-        charts = charts_of(scene, stage)
-        *_, vectors = (each for key, each in charts.items() if key not in ("step_pinned", "step_hidden_features"))
-        row = -2 if stage == "embedding" else -1
-        np.testing.assert_allclose(list(vectors.rows(walk).values())[row], now, atol=1e-5)
+    if stage == "mask":
+        shown = charts["step_mask"].values
+        np.testing.assert_allclose([shown(each)[FOCUS.query] for each in (walk, other)], [now, before], atol=1e-5)
+    elif stage == "softmax":
+        traces = draw_chart(charts["step_softmax"], scene).now.figure["data"]
+        np.testing.assert_allclose([each["y"] for each in traces], [now, before], atol=1e-5)
+    else:
+        pinned = draw_chart(charts["step_pinned"], scene).now
+        wanted = [each[:8] for each in (before, now, now - before)]
+        np.testing.assert_allclose(pinned.figure["data"][0]["z"], wanted, atol=1e-5)
+        assert pinned.table is not None
+        np.testing.assert_allclose(pinned.table().filter(like="now − pinned").iloc[:, 0], now - before, atol=1e-5)
 
 
 @pytest.mark.parametrize("stage", LATER)
-def test_a_stage_that_the_pinned_encoder_lacks_is_shown_alone(stage: str) -> None:
-    walk, _ = walk_of("abcab", **LATER[stage])
-    assert "step_pinned" not in charts_of(Scene(walk, FOCUS, walk_of("abcab")[0], "pinned"), stage)
+def test_a_stage_that_the_encoder_lacks_is_the_first(stage: str) -> None:
     plain, _ = alone("the cat sat down")
     assert charts_of(plain, stage).keys() == charts_of(plain, "embedding").keys()
 
@@ -150,14 +138,10 @@ def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:
     np.testing.assert_allclose(products.rows(scene.now)["q × k"], q[3] * k[1], atol=1e-5)
     scaled = charts_of(scene, "scale")["step_scale"]
     np.testing.assert_allclose(list(scaled.bars(scene.now)[""].values()), k @ q[3] / 2, atol=1e-5)
-    picture = charts_of(scene, "projections")["step_projections"]
-    assert isinstance(picture, Picture)
-    figure = picture.figure(scene.now)
-    for cells, matrix in zip(figure["data"], (q, k, v), strict=True):
-        np.testing.assert_allclose(cells["z"], matrix, atol=1e-5)
-        assert cells["zmax"] == figure["data"][0]["zmax"]
-    frames = [(each["xref"], each["y0"], each["line"]["color"]) for each in figure["layout"]["shapes"]]
-    assert frames == [("x", 2.5, palette.FOCUS), ("x2", 0.5, palette.FOCUS), ("x3", 0.5, palette.FOCUS)]
+    chart = charts_of(scene, "projections")["step_projections"]
+    np.testing.assert_allclose(chart.values(scene.now), np.hstack([q, k, v]), atol=1e-5)
+    frames = [(each.rows, each.columns, each.colour) for each in chart.frames(scene.now)]
+    assert frames == [((row, row), columns, palette.FOCUS) for row, columns in ((3, (0, 3)), (1, (4, 7)), (1, (8, 11)))]
 
 
 def test_masked_keys_are_grey() -> None:
@@ -199,6 +183,10 @@ def test_the_pinned_walk_is_at_the_nearest_place_or_missing_if_it_reads_other_to
     assert "layer 0, head 1" in scene.pinned_name
     other = walk_scene(open_link(f"{LINK}&{PLACE}&b_text=x"))
     assert (other.pinned, other.same_tokens) == (None, False)
+    assert walk_scene(open_link(f"{LINK}&{PLACE}&b_positions=rotary")).pinned is not None
+    lacks = walk_scene(open_link(f"{LINK}&{PLACE}&positions=rotary&step_stage=rotation&b_positions=learned"))
+    assert (lacks.pinned, lacks.same_tokens) == (None, True)
+    assert "has no such stage" in words(show_steps(lacks, {**OPTIONS, "step_stage": "rotation"}))
 
 
 def test_dropout_says_what_each_number_was_multiplied_by() -> None:
@@ -219,6 +207,4 @@ def test_the_drops_are_those_of_the_query_in_its_head() -> None:
         assert set(np.unique(np.round(factors, 3))) <= {0, 2}
         assert before.ndim == 1
     items = parts_of(show_steps(Scene(walk, FOCUS), {**OPTIONS, "step_stage": "scale", "step_dropout": True}))
-    table = items[-1].frame(walk)  # type: ignore[union-attr]
-    assert list(table[SHORT_TITLES["C"]]) == ["–", "–", "✓", "✓", "✓"]
-    assert table["zeroed here"].iloc[0].endswith(" of 16")
+    assert "step_drops" in {getattr(each, "key", "") for each in items}

@@ -1,4 +1,4 @@
-"""What if, on values: what followed is what two runs differ by; maps and words have the numbers that they are given."""
+"""What if, on values: what followed is what two runs differ by; maps and words have the numbers that are measured."""
 
 from dataclasses import replace
 from typing import Any
@@ -6,328 +6,320 @@ from typing import Any
 import numpy as np
 import plotly.graph_objects as go
 import pytest
+import torch
 
-from playground import Encoder, ModelConfig, count_parameters
-from playground.accounting import count_flops
-from playground.analysis.attention import pattern_spread
-from playground.analysis.sentences import POOLINGS
-from playground.analysis.sweeps import remove_heads
+from playground import Encoder, ModelConfig
+from playground.analysis.sweeps import order_by_effect
 from playground.charts import palette
-from playground.charts.chart import Heatmap, Table
-from playground.charts.draw import draw_chart, draw_table
+from playground.charts.chart import Heatmap, Paragraph
+from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
+from playground.errors import TooLargeError
+from playground.language.family import change, load_shipped
+from playground.language.text import IDS, MASK_ID
+from playground.link import english, open_link
 from playground.link.changes import Changes, MadeChange
+from playground.link.lab import Lab
 from playground.link.opening import Focus
+from playground.link.params import PARAMS
 from playground.model.changes import Change
+from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views.what_if.followed import (
+from playground.views.what_if import (
     Followed,
     find_most_changed,
     find_verdict,
     find_why_nothing,
-    follow,
-    list_pairs_of_sentences,
+    map_tokens,
     show_chosen_head,
-    show_details,
-    show_followed,
     show_most_changed,
-    show_sentences,
-    show_tokens,
+    show_what_if,
 )
-from playground.views.what_if.parts import (
-    PARTS,
+from playground.views.what_if_parts import (
     Parts,
-    Pruning,
-    Target,
+    SweepKey,
+    draw_curves,
     find_largest,
-    find_relation,
-    find_saved,
-    rank_correlation,
-    show_heads,
-    show_pruning,
+    find_nearest,
+    map_patches,
+    measure_all,
+    take_out,
 )
-from playground.views.what_if.patching import Patches, find_nearest, show_patches
 from tests.labs import lab_of
-from tests.views.scenes import SMALL, parts_of, small_run
+from tests.views.scenes import SMALL, parts_of
 
-TEXT = ["abcdefgh", "abc"]
+TEXT = ["abcdefgh", "abc", "abxdefgh"]
 FOCUS = Focus(1, 2, 3, 4)
+OFF = Change("zero", 0, 1)
+ENCODER = Encoder(ModelConfig(**SMALL), 0)
+OPTIONS: dict[str, Any] = {key: param.default for key, param in PARAMS.items() if key.startswith("whatif_")}
 
 
 def changed_run(*changes: Change, sentence: int = 0) -> Run:
-    return run(Encoder(ModelConfig(**SMALL), 0), characters().encode_batch(TEXT), sentence, interventions=changes)
+    return run(ENCODER, characters().encode_batch(TEXT), sentence, interventions=changes)
 
 
 def followed(*changes: Change, sentence: int = 0, is_on: bool = True) -> Scene[Followed]:
     made = Changes(tuple(MadeChange(each, is_on) for each in changes))
-    encoder = Encoder(ModelConfig(**SMALL), 0)
-    return Scene(follow(lab_of(encoder, TEXT, do=made, sentence=sentence + 1)), FOCUS)
+    return Scene(Followed(lab_of(ENCODER, TEXT, do=made, sentence=sentence + 1)), FOCUS)
 
 
-OPTIONS: dict[str, Any] = {
-    "whatif_view": "what followed", "whatif_tokens": False, "whatif_sentence": False, "whatif_chosen": False,
-    "whatif_measure": "cosine", "whatif_pooling": "mean",
-}  # fmt: skip
+def show(scene: Scene[Followed], **options: object) -> dict[str, Any]:
+    """The items of the page, by key, also of those in columns."""
+    items = parts_of(show_what_if(scene, OPTIONS | {f"whatif_{key}": value for key, value in options.items()}))
+    return by_key(items)
 
 
-def charts(items: Any) -> dict[str, Any]:
-    """The charts of a view, by key, also of those in columns."""
+def by_key(items: Any) -> dict[str, Any]:
     return {getattr(item, "key", type(item).__name__): item for item in reversed(parts_of(items))}
 
 
-def cosine(one: Any, two: Any) -> float:
-    return float(one @ two / np.linalg.norm(one) / np.linalg.norm(two))
+def told(scene: Scene[Followed], **options: object) -> str:
+    """The page's answer."""
+    items = parts_of(show_what_if(scene, OPTIONS | {f"whatif_{key}": value for key, value in options.items()}))
+    return " ".join(each.text for each in items if isinstance(each, Paragraph) and each.kind == "answer")
+
+
+def vector(of: Run) -> Array:
+    mean: Array = of.arrays["final"][~of.padding].astype(np.float64).mean(axis=0)
+    return mean
+
+
+def moved(*changes: Change) -> float:
+    before, after = vector(changed_run()), vector(changed_run(*changes))
+    return float(np.linalg.norm(after - before) / np.linalg.norm(before))
+
+
+# --- what followed
 
 
 @pytest.mark.parametrize("sentence", [0, 1])
 def test_a_token_has_moved_by_the_difference_of_two_runs(sentence: int) -> None:
-    scene = followed(Change("zero", 0, 1), sentence=sentence)
-    runs = changed_run(sentence=sentence), changed_run(Change("zero", 0, 1), sentence=sentence)
+    scene = followed(OFF, sentence=sentence)
+    runs = changed_run(sentence=sentence), changed_run(OFF, sentence=sentence)
     before, after = (each.arrays["layers.1.out"][~each.padding] for each in runs)
-    expected = {
-        "length of the change": np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1),
-        "cosine": [cosine(one, two) for one, two in zip(before, after, strict=True)],
-    }
-    for measure, numbers in expected.items():
-        chart = charts(show_tokens(scene, {"whatif_measure": measure}))["whatif_vectors"]
-        drawn = draw_chart(chart, scene).now
-        np.testing.assert_allclose(drawn.figure["data"][0]["z"][2], numbers, atol=1e-5)
-        assert drawn.cells is not None
-        assert drawn.cells.rows == ("layer", {1: 0, 2: 1})
+    drawn = draw_chart(map_tokens(scene), scene).now
+    expected = np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1)
+    np.testing.assert_allclose(drawn.figure["data"][0]["z"][2], expected, atol=1e-5)
+    assert drawn.cells is not None
+    assert drawn.cells.rows == ("layer", {1: 0, 2: 1})
 
 
 def test_frames_are_where_changes_first_show_and_one_cell_is_framed_around_the_focus() -> None:
     scene = followed(Change("uniform", 0, 1, (3,)), Change("zero", 1, 1))
-    chart: Heatmap[Followed] = charts(show_tokens(scene, {"whatif_measure": "cosine"}))["whatif_vectors"]
-    one, row = chart.frames(scene.now)
+    one, row = map_tokens(scene).frames(scene.now)
     assert (one.columns, one.width > 2 * 3) == ((3, 3), True), "the focus's frame is 3 pixels within the cell"
     assert (row.rows, row.columns, row.width) == ((2, 2), (0, 7), 3)
 
 
 def test_the_head_that_changed_most_is_found_and_its_difference_drawn() -> None:
-    scene = followed(Change("zero", 0, 1))
+    scene = followed(OFF)
     before, after = (each.patterns().astype(np.float64) for each in (scene.now.untouched, scene.now.run))
     shares = np.abs(after - before).sum(axis=-1).mean(axis=-1) / 2
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
     assert find_most_changed(scene.now.moved_weight) == (layer, head)
-    found = charts(show_most_changed(scene, OPTIONS))
+    found = by_key(show_most_changed(scene))
     np.testing.assert_allclose(found["whatif_heads"].values(scene.now), shares, atol=1e-6)
     (framed,) = found["whatif_heads"].frames(scene.now)
     assert (framed.rows, framed.columns) == ((layer, layer), (head, head)), "the map beside it is of this head"
     np.testing.assert_allclose(found["whatif_most"].values(scene.now), (after - before)[layer, head], atol=1e-6)
     for chosen, has_frame in ((int(head), True), ((int(head) + 1) % 4, False)):
         looked_at = replace(scene, focus=replace(FOCUS, layer=int(layer), head=chosen))
-        drawn = draw_chart(charts(show_most_changed(looked_at, OPTIONS))["whatif_most"], looked_at).now
+        drawn = draw_chart(by_key(show_most_changed(looked_at))["whatif_most"], looked_at).now
         assert (drawn.cells is not None) == has_frame, "the focus's frame belongs to the chosen head"
 
 
-def test_where_no_head_changed_the_tokens_are_the_proof() -> None:
-    scene = followed(Change("off", 1, None, ("ffn",)))
-    assert find_most_changed(scene.now.moved_weight) is None
-    found = charts(show_followed(scene, OPTIONS))
+def test_if_no_head_changed_the_tokens_are_the_proof() -> None:
+    found = show(followed(Change("off", 1, None, ("ffn",))))
     assert "whatif_vectors" in found
     assert not found.keys() & {"whatif_heads", "whatif_most"}
 
 
-def test_the_chosen_head_is_shown_before_after_and_as_a_difference() -> None:
-    scene = followed(Change("zero", 0, 1))
-    found = charts(show_chosen_head(scene))
-    before, after = (each.pattern(1)[2] for each in (changed_run(), changed_run(Change("zero", 0, 1))))
+def test_the_chosen_head_is_shown_before_after_and_as_a_difference_in_an_open_panel() -> None:
+    scene = followed(OFF)
+    assert "whatif_before" not in show(scene)
+    found = show(scene, chosen=True)
+    before, after = (each.pattern(1)[2] for each in (changed_run(), changed_run(OFF)))
     expected = {"whatif_before": before, "whatif_after": after, "whatif_difference": after - before}
     for key, numbers in expected.items():
         np.testing.assert_allclose(found[key].values(scene.now), numbers, atol=1e-6)
-    assert charts(show_chosen_head(followed(Change("zero", 1, 2)))).keys() == {"whatif_before", "Paragraph"}
-
-
-def test_panels_are_made_only_where_they_are_open() -> None:
-    scene = followed(Change("zero", 0, 1))
-    closed = charts(show_details(scene, OPTIONS))
-    assert not any(isinstance(each, Heatmap | Table) for each in closed.values())
-    opened = {key: True if value is False else value for key, value in OPTIONS.items()}
-    assert charts(show_details(scene, opened)).keys() >= {"whatif_vectors", "whatif_similarities", "whatif_before"}
+    assert by_key(show_chosen_head(followed(Change("zero", 1, 2)))).keys() == {"whatif_before", "Paragraph"}
 
 
 @pytest.mark.parametrize(
-    ("changes", "is_on", "why"),
-    [([], True, "nothing"), ([Change("zero", 9, 9)], True, "unfit"), ([Change("zero", 0, 1)], False, "off")],
+    ("changes", "is_on", "why"), [([], True, "nothing"), ([Change("zero", 9, 9)], True, "unfit"), ([OFF], False, "off")]
 )
 def test_before_any_change_the_head_that_can_be_changed_is_seen_as_it_is(
     changes: list[Change], is_on: bool, why: str
 ) -> None:
     scene = followed(*changes, is_on=is_on)
     assert find_why_nothing(scene.now.lab) == why
-    (chart,) = [item for item in parts_of(show_followed(scene, OPTIONS)) if isinstance(item, Heatmap)]
+    (chart,) = [item for item in show(scene).values() if isinstance(item, Heatmap)]
     np.testing.assert_allclose(chart.values(scene.now), changed_run().pattern(1)[2], atol=1e-6)
+
+
+def test_first_changes_are_made_and_taken_back() -> None:
+    found = show(followed())
+    made = [str(found[f"example_{number}"].chooses["do"]) for number in range(3)]
+    assert made == ["1.2:zero", "1.2:cut_3_4", "0.*:hide_4,1.*:hide_4"]
+    found = show(followed(OFF, Change("zero", 1, 2)))
+    assert [str(found[f"example_{number}"].chooses["do"]) for number in (0, 1)] == [
+        "0.1:zero",
+        "0.1:zero,1.2:zero,1.2:cut_3_4",
+    ]
 
 
 @pytest.mark.parametrize(("times", "size"), [(0.1, "much"), (0.9, "alike"), (1.5, "alike"), (4, "little")])
 def test_the_verdict_is_how_far_the_sentence_moved_beside_the_median_head(times: float, size: str) -> None:
-    change = Change("zero", 0, 1)
-    before, after = (
-        each.arrays["final"].astype(np.float64).mean(axis=0) for each in (changed_run(), changed_run(change))
-    )
-    moved = float(np.linalg.norm(after - before) / np.linalg.norm(before))
-    case, numbers = find_verdict(followed(change).now)
-    assert (case, numbers["changes"]) == ("moved", 1)
-    assert numbers["moved"] == pytest.approx(moved, rel=1e-4)
-    effects = moved * times * np.array([[0.1, 1, 0.5, 1.5], [1, 1, 0.2, 3]])
-    further = int((np.delete(effects, 1) > moved).sum())
-    effects[0, 1] = moved * 1.0005  # the head itself, measured in another batch
-    case, numbers = find_verdict(replace(followed(change).now, heads=effects))
+    effects = moved(OFF) * times * np.array([0.1, 1, 0.5, 1.5, 1, 1, 0.2, 3])
+    further = int((np.delete(effects, 1) > moved(OFF)).sum())
+    effects[1] = moved(OFF) * 1.0005  # the head itself, measured in another batch
+    case, numbers = find_verdict(replace(followed(OFF).now, numbers=lambda *_: effects))
     assert (case, numbers["size"], numbers["heads"], numbers["further"]) == ("compared", size, 8, further)
     assert numbers["median"] == pytest.approx(np.median(effects))
-    lost = changed_run(change)
-    lost = replace(lost, arrays={**lost.arrays, "final": lost.arrays["final"] * np.float32(np.nan)})
-    assert find_verdict(replace(followed(change).now, run=lost))[0] == "lost"
+    assert (numbers["changes"], numbers["moved"]) == (1, pytest.approx(moved(OFF), rel=1e-4))
 
 
-@pytest.mark.parametrize("pooling", POOLINGS)
-def test_pairs_of_sentences_are_those_of_the_runs_by_the_size_of_their_change(pooling: str) -> None:
-    scene = followed(Change("zero", 0, 1))
-    *_, group = show_sentences(scene, {"whatif_pooling": pooling})
-    (table,) = (item for item in group.items if isinstance(item, Table))  # type: ignore[union-attr]
-    shown = draw_table(table, scene).set_index("sentences")
+def test_too_many_heads_or_unmeasured_ones_are_no_reason_to_say_nothing() -> None:
+    def refuse(lab: Lab, sweep: SweepKey) -> Array:
+        raise TooLargeError("too many")
 
-    def pooled(of: Run) -> Any:
-        final = of.arrays["final"]
-        if pooling == "first token":
-            return final[0]
-        return final.mean(axis=0) if pooling == "mean with padding" else final[~of.padding].mean(axis=0)
-
-    for column, changes in (("before", []), ("after", [Change("zero", 0, 1)])):
-        expected = cosine(*(pooled(changed_run(*changes, sentence=sentence)) for sentence in (0, 1)))
-        assert shown[column]["1 and 2"] == pytest.approx(expected, abs=1e-5)
-    before = np.eye(3)
-    after = before + np.array([[0, 0.1, 0], [0.1, 0, -0.5], [0, -0.5, 0]])
-    assert list_pairs_of_sentences(before, after)["sentences"].tolist() == ["2 and 3", "1 and 2", "1 and 3"]
+    for numbers in (refuse, lambda *_: np.full(8, np.nan)):
+        case, found = find_verdict(replace(followed(OFF).now, numbers=numbers))
+        assert (case, found["moved"]) == ("moved", pytest.approx(moved(OFF), rel=1e-4))
 
 
-VALUES = np.array([0.1, 0.4, np.nan, 0.0, 0.0, 0.2, 0.3, 0.35], np.float32)
-SPREAD = {"whatif_spread": True}
-NUMBERS: dict[Target, dict[str, Any]] = {
-    "vector": {}, "similarity": {"other": 2, "before": 0.5}, "word": {"word": "cat", "before": 0.5},
-    "answers": {"sequences": 16, "before": 0.5},
-}  # fmt: skip
+# --- which parts matter
 
 
-def parts(effects: Any, target: Target = "vector") -> Scene[Parts]:
-    return Scene(Parts(changed_run(), effects, target, NUMBERS[target]), FOCUS)
+def test_each_parts_effect_is_that_of_a_pass_without_it() -> None:
+    scene = followed()
+    heads = [Change("zero", layer, head) for layer in range(2) for head in range(4)]
+    sublayers = [Change("off", layer, None, (name,)) for layer in range(2) for name in ("attn", "ffn")]
+    for kind, key, changes in (("heads", "head_effects", heads), ("sublayers", "sublayer_effects", sublayers)):
+        shown = show(scene, view="which parts matter", parts=kind)[key].values(scene.now).ravel()
+        np.testing.assert_allclose(shown, [moved(each) for each in changes], rtol=1e-3)
+    pairs = show(scene, view="which parts matter", parts="pairs of one head")["pair_effects"].values(scene.now)
+    assert pairs[3, 4] == pytest.approx(moved(Change("weight", 1, 2, (3, 4, 0.0))), rel=1e-3)
+    answer = told(scene, view="which parts matter", parts="heads")
+    assert "Layer {}, head {}".format(*divmod(int(np.argmax([moved(each) for each in heads])), 4)) in answer
 
 
 @pytest.mark.parametrize(
-    ("kind", "key", "shape"),
-    [("heads", "head_effects", (2, 4)), ("sublayers", "sublayer_effects", (2, 2)),
-     ("hidden tokens", "hidden_tokens", (2, 8)), ("pairs of one head", "pair_effects", (8, 8))],
-)  # fmt: skip
-@pytest.mark.parametrize("target", NUMBERS)
-def test_maps_of_parts_show_their_numbers(kind: str, key: str, shape: tuple[int, int], target: Target) -> None:
-    low = 0 if target == "vector" else -0.5
-    numbers = np.linspace(low, 0.5, np.prod(shape), dtype=np.float32)
-    scene = parts(numbers, target)
-    cells = go.Figure(draw_chart(charts(PARTS[kind](scene, SPREAD))[key], scene).now.figure).data[0]
-    np.testing.assert_array_equal(cells.z, numbers.reshape(shape))
-    assert (cells.zmin, cells.zmax) == pytest.approx((low, 0.5))
+    ("kind", "number", "expected"),
+    [("heads", 0, "1.2:zero"), ("sublayers", 1, "1.ffn:off"), ("pairs of one head", 0, "1.2:cut_3_4")],
+)
+def test_the_focused_part_becomes_a_change_and_the_view_leaves_changes_out(
+    kind: str, number: int, expected: str
+) -> None:
+    found, changed = (show(scene, view="which parts matter", parts=kind) for scene in (followed(), followed(OFF)))
+    assert str(found[f"whatif_switch_{number}"].chooses["do"]) == expected
+    (key,) = (key for key in found if key.endswith("_effects"))
+    np.testing.assert_array_equal(changed[key].values(None), found[key].values(None))
 
 
-def test_the_answer_is_the_largest_effect_beside_the_median() -> None:
-    found = find_largest(parts(VALUES).now)
+def test_effects_on_a_hidden_word_are_those_of_a_pass_without_the_head() -> None:
+    link = "&".join(f"{key}={value}" for key, value in english.values_of(change(n_layers=1)).items())
+    lab = open_link(f"what-if?weights=english&{link}").lab
+    network = load_shipped(change(n_layers=1))
+    batch = network.tokenizer.encode_batch([english.TEXT])
+    batch.ids[0, english.PLACE] = MASK_ID
+
+    def word(*changes: Change) -> float:
+        final = run(network.encoder, batch, interventions=changes).arrays["final"][english.PLACE]
+        return float(network.network.head(torch.tensor(final)).softmax(-1)[IDS["animal"]])
+
+    found = show(Scene(Followed(lab)), view="which parts matter", on="right answers")
+    expected = [[word(Change("zero", 0, head)) - word() for head in range(4)]]
+    np.testing.assert_allclose(found["head_effects"].values(None), expected, atol=1e-5)
+    assert any(
+        isinstance(each, Paragraph) and "need a hidden word" in each.text
+        for each in parts_of(
+            show_what_if(followed(), OPTIONS | {"whatif_view": "which parts matter", "whatif_on": "right answers"})
+        )
+    )
+
+
+def test_the_answer_is_the_largest_effect_by_size_beside_the_median() -> None:
+    values = np.array([0.1, 0.4, np.nan, 0.0, 0.0, 0.2, 0.3, 0.35], np.float32)
+    found = find_largest(Parts(changed_run(), values))
     assert found is not None
     assert found[0] == 1
-    assert found[1] == pytest.approx({"effect": 0.4, "after": 0.4, "median": np.nanmedian(VALUES)})
-    found = find_largest(parts(VALUES - np.float32(0.3), "similarity").now)
+    assert found[1] == pytest.approx({"effect": 0.4, "after": 0.4, "median": np.nanmedian(values)})
+    found = find_largest(Parts(changed_run(), values - np.float32(0.3), "cat", 0.5))
     assert found is not None
-    assert found[0] in (3, 4), "the largest by size"
+    assert found[0] in (3, 4)
     assert found[1]["after"] == pytest.approx(0.2)
-    assert find_largest(parts(np.full(8, np.nan)).now) is None
-    assert charts(show_heads(parts(np.full(8, np.nan, np.float32)), {"whatif_spread": False}))
+    assert find_largest(Parts(changed_run(), np.full(8, np.nan))) is None
 
 
-def test_heads_are_points_and_the_chosen_one_stands_out() -> None:
-    scene = parts(VALUES - np.float32(0.15), "similarity")
-    figure = draw_chart(charts(show_heads(scene, SPREAD))["spread_and_effect"], scene).now.figure
-    (points,) = go.Figure(figure).data
-    np.testing.assert_allclose(points.x, pattern_spread(scene.now.run).ravel())
-    np.testing.assert_allclose(points.y, np.abs(scene.now.effects))
-    assert points.customdata.tolist() == [[i, j] for i, j in np.ndindex(2, 4)]
-    assert [i for i, symbol in enumerate(points.marker.symbol) if symbol == "diamond"] == [6]
-
-
-@pytest.mark.parametrize(
-    ("sizes", "case"), [([4, 3, 2, 1], "strong"), ([1, 2, 3, 4], "reverse"), ([1, 1, 1, 1], "unknown"),
-                        ([3, 2, 4, 1], "weak"), ([2, 4, 1, 3], "none")],
-)  # fmt: skip
-def test_striking_heads_matter_by_the_rank_correlation(sizes: list[int], case: str) -> None:
-    spread = np.array([[0.1, 0.2], [0.3, 0.4]])
-    found, numbers = find_relation(spread, np.reshape(np.array(sizes, float), (2, 2)))
-    assert found == case
-    if case == "reverse":
-        assert (numbers["correlation"], numbers["heads"]) == (pytest.approx(-1), 4)
-
-
-@pytest.mark.parametrize(
-    ("one", "two", "expected"),
-    [
-        ([1, 2, 3, 4], [10, 20, 30, 1000], 1),
-        ([1, 2, 3, 4, 5], [2, 1, 4, 3, 5], 1 - 6 * 4 / (5 * 24)),  # 1 − 6 Σd² / (n (n² − 1))
-        ([1, 1, 2], [1, 2, 3], np.sqrt(3) / 2),  # ranks ½, ½, 2 and 0, 1, 2
-        ([1, 1, 1], [1, 2, 3], np.nan),
-        ([1, 2], [1, 2], np.nan),
-    ],
-)
-def test_rank_correlations(one: list[float], two: list[float], expected: float) -> None:
-    assert rank_correlation(np.array(one), np.array(two)) == pytest.approx(expected, nan_ok=True)
-
-
-def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> None:
-    shares = np.array([[0, 0.5, 0, 0.001], [0, -0.2, 0.1, 0], [0.3, 0.2, 0.1, 0]], np.float32)
-    patches = Patches(small_run("a<bc")[0], shares, 1, list("ax<c"), [1, 2])
-    scene = Scene(patches, FOCUS)
-    figure = go.Figure(draw_chart(charts(show_patches(scene, {}))["patched_places"], scene).now.figure)
-    np.testing.assert_array_equal(figure.data[0].z, shares)
-    assert list(figure.data[0].x) == ["a₀", "x for &lt;₁", "&lt; for b₂", "c₃"]
-    assert figure.layout.yaxis.autorange == "reversed", "as layers in every other map"
-    assert [(each.x0, each.x1) for each in figure.layout.shapes] == [(0.5, 1.5), (1.5, 2.5)]
-    nearest, shared = find_nearest(patches, range(4)), find_nearest(patches, [0, 3])
-    assert nearest is not None
-    assert shared is not None
-    assert (nearest["depth"], nearest["share"]) == (0, pytest.approx(0.5))
-    assert (shared["depth"], shared["share"]) == (2, pytest.approx(0.3))
-    assert find_nearest(replace(patches, shares=shares * np.nan), range(4)) is None
-    assert find_nearest(patches, []) is None
-    assert find_nearest(patches, [3]) is None, "no percentage that rounds to 0"
+def test_heads_go_by_their_effect_and_a_press_takes_them_out() -> None:
+    scene = followed()
+    effects = measure_all(scene.now.lab, SweepKey("heads"))
+    order = order_by_effect(effects)
+    found = show(scene, view="which parts matter", parts="heads taken out", pruned=5)
+    left = found["pruning_curves"].curves(None)[1].y
+    for n in (0, 3, 8):
+        after = vector(changed_run(*take_out(order, n, scene.now.lab.config)))
+        cosine = after @ vector(changed_run()) / np.linalg.norm(after) / np.linalg.norm(vector(changed_run()))
+        assert left[n] == pytest.approx(cosine, abs=1e-5)
+    made = found["whatif_take_out_0"].chooses["do"].made
+    heads = {(each.layer, head) for each, _ in made for head in (range(4) if each.head is None else [each.head])}
+    assert heads == {divmod(number, 4) for number in order[:5]}
+    everything = show(scene, view="which parts matter", parts="heads taken out", pruned=20)["whatif_take_out_0"]
+    assert str(everything.chooses["do"]) == "0.*:zero,1.*:zero", "all heads of a layer are one change"
 
 
 def test_curves_have_a_band_of_random_orders_where_all_are_measured() -> None:
     left = np.ones((3, 9), np.float32)
     left[1:, 1] = 0.5, 0.7
     left[0, 8] = left[2, 2:] = np.nan
-    scene = Scene(Pruning(small_run("abc")[0], tuple(range(8)), left), FOCUS)
-    figure = go.Figure(
-        draw_chart(charts(show_pruning(scene, {"whatif_pruned": 1}))["pruning_curves"], scene).now.figure
-    )
-    area, mean, ordered = figure.data
-    np.testing.assert_allclose(area.y, np.array([1, 0.7, 0.5, 1], np.float32))
-    np.testing.assert_allclose(mean.y, [1, 0.6])
+    random, ordered = draw_curves(np.arange(9.0), left)
+    for line, numbers in ((random.low, [1, 0.5]), (random.y, [1, 0.6]), (random.high, [1, 0.7])):
+        assert line is not None
+        np.testing.assert_allclose(line, numbers)
     np.testing.assert_allclose(ordered.y, left[0])
-    assert [(each.x0, each.line.color) for each in figure.layout.shapes] == [(1, palette.FOCUS)]
-    nothing = Scene(replace(scene.now, left=left * np.nan), FOCUS)
-    assert charts(show_pruning(nothing, {"whatif_pruned": 9216}))["pruning_curves"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "own"),
-    [
-        ({}, 4 * 2 * 8 * 16 * 4 + 2 * 2 * 64 * 4),  # four maps, scores and the weighted sum of 8 × 8 pairs
-        ({"window": 2}, 4 * 2 * 8 * 16 * 4 + 2 * 2 * 22 * 4),  # three keys a query, two at either end
-        ({"window": 2, "global_every": 2}, 4 * 2 * 8 * 16 * 4 + 2 * 2 * 22 * 4),  # the head is in the second layer
-        ({"n_kv_heads": 2}, 2 * 2 * 8 * 16 * 4 + 2 * 2 * 64 * 4),
-    ],
-    ids=str,
-)
-def test_what_is_saved_is_what_a_layer_computes_of_a_head(changes: dict[str, Any], own: int) -> None:
-    config = ModelConfig(**SMALL | changes)
-    saved = find_saved(config, remove_heads((5, 0, 1, 2, 3, 4, 6, 7), 1, config), 8)
-    assert saved["flops"] == pytest.approx(own / count_flops(config, 8).total)
-    if not changes:
-        assert saved["share"] == pytest.approx((3 * (16 * 4 + 4) + 4 * 16) / count_parameters(config).total)
+# --- where the difference sits
+
+
+def test_patched_places_are_depths_downwards_with_changed_tokens_framed() -> None:
+    shares = np.array([[0, 0.5, 0, 0.001], [0, -0.2, 0.1, 0], [0.3, 0.2, 0.1, 0]], np.float32)
+    chart = map_patches(shares, list("a<bc"), list("ax<c"), [1, 2], 2)
+    figure = go.Figure(draw_chart(chart, Scene(None)).now.figure)
+    np.testing.assert_array_equal(figure.data[0].z, shares)
+    assert list(figure.data[0].x) == ["a₀", "x for &lt;₁", "&lt; for b₂", "c₃"]
+    assert figure.layout.yaxis.autorange == "reversed", "as layers in every other map"
+    assert [(each.x0, each.x1, each.line.color) for each in figure.layout.shapes] == [
+        (0.5, 1.5, palette.EMBEDDINGS), (1.5, 2.5, palette.EMBEDDINGS),
+    ]  # fmt: skip
+    places = [find_nearest(shares, columns) for columns in (range(4), [0, 3])]
+    assert [each and each[:2] for each in places] == [(0, 1), (2, 0)]
+    assert find_nearest(shares * np.nan, range(4)) is find_nearest(shares, []) is None
+    assert find_nearest(shares, [3]) is None, "no percentage that rounds to 0"
+
+
+def test_a_place_is_as_much_nearer_as_its_patch_brings_the_sentence() -> None:
+    scene = followed()
+    found = show(scene, view="where the difference sits", other=2)  # sentence 2 has other tokens: 3 is taken
+    patch = Change("patch", 1, None, ("out", 3, 2))
+    assert str(found["whatif_patch_0"].chooses["do"]) == "1.out:patch_3_3"
+    assert str(found["whatif_patch_1"].chooses["do"]) == "embed:patch_3_3"
+    start, after, goal = vector(changed_run()), vector(changed_run(patch)), vector(changed_run(sentence=2))
+    nearer = 1 - np.linalg.norm(after - goal) / np.linalg.norm(start - goal)
+    assert found["patched_places"].values(None)[2, 3] == pytest.approx(nearer, abs=1e-4)
+    np.testing.assert_allclose(np.delete(found["patched_places"].values(None)[0], 2), 0, atol=1e-4)
+
+
+def test_a_sentence_is_copied_with_another_word_and_changes_that_name_a_token_are_switched_off() -> None:
+    made = Changes((MadeChange(OFF), MadeChange(Change("hide", 0, None, (3,)))))
+    lab = lab_of(ENCODER, ["The man saw it"], text="The man saw it", do=made)
+    found = show(Scene(Followed(lab), Focus(0, 0, 5, 0)), view="where the difference sits")
+    chosen = found["whatif_corrupt"].chooses
+    first, second = chosen["text"].split("\n")
+    assert (first, second[:4], second[7:]) == ("The man saw it", "The ", " saw it")
+    assert (chosen["sentence"], chosen["whatif_other"], str(chosen["do"])) == (2, 1, "0.1:zero,-0.*:hide_3")
+    assert first[chosen["query"]] != second[chosen["query"]]
+    assert show(Scene(Followed(lab), Focus(0, 0, 3, 0)), view="where the difference sits")["whatif_corrupt"].is_disabled

@@ -70,7 +70,7 @@ def new_page(page: str = "overview", **query: object) -> AppTest:
 
 
 def open_page(page: str = "overview", **query: object) -> AppTest:
-    """Follow a link to a page, which raises nothing."""
+    """Follow a link to a page."""
     return working(new_page(page, **query).run())
 
 
@@ -102,10 +102,7 @@ def choose(app: AppTest, **values: Any) -> AppTest:
 
 
 def values(app: AppTest, *keys: str) -> dict[str, Any]:
-    """What widgets and the focus line stand at: those of the architecture, unless others are named.
-
-    Of a setting that has no effect, and so no widget, what the session keeps.
-    """
+    """What widgets and the focus line stand at, or the session keeps: of the architecture, or of others."""
     shown = widgets(app)
 
     def value(key: str) -> Any:
@@ -136,22 +133,26 @@ def charts(app: AppTest) -> dict[str, Any]:
     return found
 
 
-def component_data(app: AppTest, name: str) -> dict[str, Any]:
-    """What the browser draws a component of ours from; nothing where there is none."""
-    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(name)]
-    return drawn_data(drawings[0]) if drawings else {}
-
-
 def drawn_data(component: Any) -> dict[str, Any]:
     """What a component's message has the browser draw from."""
     (data,) = json.loads(component.json)
     return dict(data)
 
 
-def drawn_bars(app: AppTest) -> dict[str, dict[str, Any]]:
-    """What the browser draws bars of ours from, by the name of their container."""
-    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith("labelled_bars")]
+def components(app: AppTest, name: str) -> dict[str, dict[str, Any]]:
+    """What the browser draws each component of ours of this name from, by the name of its container."""
+    drawings = [one.proto for one in app.get("bidi_component") if one.proto.component_name.endswith(name)]
     return {one.id.rsplit("-", 1)[-1].removesuffix("_drawing"): drawn_data(one) for one in drawings}
+
+
+def component_data(app: AppTest, name: str) -> dict[str, Any]:
+    """What the browser draws the first of them from; nothing where there is none."""
+    return next(iter(components(app, name).values()), {})
+
+
+def drawn_bars(app: AppTest) -> dict[str, dict[str, Any]]:
+    """What the browser draws bars of ours from."""
+    return components(app, "labelled_bars")
 
 
 def drawn_lines(app: AppTest) -> dict[str, Any]:

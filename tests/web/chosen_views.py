@@ -45,8 +45,7 @@ VIEWS: dict[str, dict[str, str]] = {
         "similarity_how": "true",
         "similarity_closer": "true",
         "similarity_second": "3",
-        "similarity_view": "map by depth",
-        "similarity_depth": "1",
+        "similarity_view": "by depth",
     },
 }
 """By the page, as the address names it."""

@@ -44,7 +44,7 @@ def _wait_for_run(runner: LocalScriptRunner, timeout: float) -> None:
 @pytest.fixture(autouse=True)
 def own_networks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
     """What another test's visitor has trained is not in the store."""
-    monkeypatch.setattr(services().networks.store, "folder", tmp_path_factory.mktemp("networks"))
+    monkeypatch.setattr(services().store, "folder", tmp_path_factory.mktemp("networks"))
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from playground.training.recipe import Recipe
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer
 from playground.training.variants import comparison_recipe
-from playground.web.session.trained_slot import SLOT
+from playground.web.session.own_models import OWN
 from tests.waiting import running_jobs, until
 from tests.web.app_test import grey_buttons, open_page, press, status_text, working
 
@@ -65,7 +65,7 @@ def until_step(app: AppTest, status: str = "", at_least: int = 1) -> AppTest:
 
 def train(app: AppTest) -> TrainedNetwork:
     """Start, wait, and return the network in the slot in the end."""
-    found = measured(app).session_state[SLOT].trained
+    found = measured(app).session_state[OWN].trained
     assert isinstance(found, TrainedNetwork)
     return found
 

@@ -55,8 +55,7 @@ from playground.web.choices.setup import (
 )
 from playground.web.choices.shortcuts import choose_values
 from playground.web.components.without_picture import write_address
-from playground.web.session import caches, trained_slot
-from playground.web.session.weights_cache import clear_session_caches
+from playground.web.session import caches, own_models
 
 SHOWN_VALUES = "_shown"
 """Session key of the shared values that the page showed last."""
@@ -142,7 +141,7 @@ def restore_page_values(page: str, *, arrived: bool) -> None:
 
 def prefer_trained_decoder(reading: LinkReading) -> LinkReading:
     """The reading, with the visitor's own text where this session trained a decoder and no one chose the example."""
-    trained = trained_slot.shown_network()
+    trained = own_models.shown_network()
     is_chosen = "encdec_source" in st.session_state or "encdec_source" in reading.values
     if is_chosen or trained is None or not trained.task.has_decoder:
         return reading
@@ -172,10 +171,9 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
 
     The page Training names the newest one, but for a network that the sidebar shows.
     """
-    slot = trained_slot.session_slot()
+    slot = own_models.session_models()
     slot.fetch(values["run"])
-    if trained_slot.update_shown():
-        clear_session_caches()
+    slot.update_shown()
     is_shown = values["weights"] == "trained here"
     follows = not values["run"] if is_shown else is_training_page()
     if slot.newest is None or not follows or key_in(values["run"]) == slot.newest.key:
@@ -199,7 +197,7 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     """A sentence on the weights that a link names and can't carry: what is shown instead, and where they come from."""
     if recognised_weights(settled) is not None:
         return []
-    if is_training_page() and settled["run"] and trained_slot.shown_run(settled["run"]) is None:
+    if is_training_page() and settled["run"] and own_models.shown_run(settled["run"]) is None:
         return ["This server has not kept what the link's network has learnt. **Start** trains it again."]
     if settled["weights"] == "mine":
         return [

@@ -25,10 +25,9 @@ from playground.link.query import (
 )
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import caches, trained_slot, uploaded_files
-from playground.web.session.services import services
-from playground.web.session.uploaded_files import UploadedWeights, current_upload
-from playground.web.session.weights_cache import this_session
+from playground.web.session import caches, own_models
+from playground.web.session.own_models import UploadedWeights
+from playground.web.session.result_cache import this_session
 from playground.weights.recognise import RecognisedWeights
 
 Setup = Lab
@@ -170,8 +169,7 @@ def _state_of(values: Mapping[str, Any]) -> State:
         return _english_state(values) if values["weights"] == "english" else State(values, weights)
     n_rows = own.recognised.settings["vocab_size"]
     if isinstance(own, UploadedWeights):
-        tokenizer = uploaded_files.own_tokenizer_key()
-        return State(values, WeightsId(own.sha256, this_session()), tokenizer, n_rows)
+        return State(values, WeightsId(own.sha256, this_session()), own.tokenizer_key, n_rows)
     key = own.initial_key if values["untrained"] and own.has_initial else own.key
     return State(values, WeightsId(key, this_session()), own.key, n_rows)
 
@@ -181,7 +179,7 @@ def _english_state(values: Mapping[str, Any]) -> State:
     spec = english.spec_of(values)
     if values["untrained"]:
         return State(values, WeightsId(BEFORE + spec.key))
-    if services().networks.find(spec) is not None:
+    if caches.APP.find_english(spec) is not None:
         return State(values, WeightsId(AFTER + spec.key))
     nearest = nearest_shipped(spec.config, causal=spec.causal)
     return State({**values, **english.values_of(nearest)}, WeightsId(AFTER + nearest.key), chosen=values)
@@ -189,7 +187,7 @@ def _english_state(values: Mapping[str, Any]) -> State:
 
 def trained_network(lab: Lab) -> TrainedNetwork | None:
     """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
-    return trained_slot.shown_network(lab["run"]) if lab["weights"] == "trained here" else None
+    return own_models.shown_network(lab["run"]) if lab["weights"] == "trained here" else None
 
 
 def current_value(key: str) -> Any:
@@ -238,8 +236,8 @@ def is_focus_of_text() -> bool:
 def own_weights(values: Mapping[str, Any]) -> UploadedWeights | TrainedNetwork | None:
     """The session's upload (`mine`) or trained network (`trained here`), where that is chosen and there is one."""
     if values["weights"] == "mine":
-        return current_upload()
-    return trained_slot.shown_network(values["run"]) if values["weights"] == "trained here" else None
+        return own_models.session_models().upload
+    return own_models.shown_network(values["run"]) if values["weights"] == "trained here" else None
 
 
 def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:

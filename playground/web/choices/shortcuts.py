@@ -20,14 +20,11 @@ from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
 from playground.web.session import caches
 
-CHOSEN_PAIR = "_similarity_pair"
-"""Session key of the pair that Similarity showed last: the two numbers, and the sentences of the list."""
-
 
 def choose_values(values: Mapping[str, Any]) -> None:
     """Choose values of parameters, by their keys in the link; for callbacks.
 
-    Query and key, a decoder's step and Similarity's pair, if they are among the values, are those of the text then.
+    Query and key, and a decoder's step, if they are among the values, are those of the text then.
     """
     if "text" in values:
         replace_text(values["text"])
@@ -39,8 +36,6 @@ def choose_values(values: Mapping[str, Any]) -> None:
         st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
     if values.keys() & {"query", "key"}:
         note_focus_text()
-    if values.keys() & set(params.SENTENCE_PAIR):
-        st.session_state.pop(CHOSEN_PAIR, None)
 
 
 def change_trained_shape(key: str, value: Any) -> None:

@@ -98,9 +98,9 @@ def _take_choice(key: str, menu: str) -> None:
     choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
 
 
-def stage(key: str, label: str, order: Sequence[str]) -> str:
+def stage(key: str, label: str, stages: Sequence[str]) -> None:
     """A slider through a parameter's words, in the order that makes sense now."""
-    return str(st.select_slider(options=order, value=PARAMS[key].default, **_common(key, label)))
+    st.select_slider(options=stages, value=PARAMS[key].default, **_common(key, label))
 
 
 def number(key: str) -> int:

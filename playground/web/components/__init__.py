@@ -1,7 +1,4 @@
-"""What Streamlit has not: functions in Python, and a folder of files each that run in the browser.
-
-Here a component's files are loaded, once, as the module that draws it is imported.
-"""
+"""What Streamlit lacks: functions in Python, and for each component a folder of files that run in the browser."""
 
 import secrets
 import time
@@ -14,23 +11,18 @@ from streamlit.components.v2.bidi_component.state import ComponentResult
 
 _FOLDER = Path(__file__).parent
 
+_PROCESS = secrets.token_hex(4)
 
-def load_component(name: str, *, draws: bool = False) -> Callable[..., ComponentResult]:
-    """Declare the component whose files `<name>.js`, `.css` and `.html` lie in the folder of its name.
 
-    The front end imports every script from memory, where no script can import another. So `elements.js`, the helpers
-    that several of them share, is put in front of those that draw.
+def load_component(name: str) -> Callable[..., ComponentResult]:
+    """Declare the component of the files `<name>.js`, `.css` and `.html` in its folder.
 
-    What is drawn travels as a list's only item, which a script takes as `data: [data]`: in a mapping Streamlit would
-    look for data frames, value by value.
-
-    Args:
-        name: the folder's, and the one under which Streamlit knows the component; `.css` and `.html` may be missing.
-        draws: whether the script uses the helpers.
+    `elements.js` is put in front, as no script can import another. What is drawn travels as a list's only item: in a
+    mapping Streamlit would look for data frames, value by value.
     """
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
-    helpers = (_FOLDER / "elements.js").read_text(encoding="utf-8") if draws else ""
-    mount = st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=helpers + texts[".js"])
+    js = (_FOLDER / "elements.js").read_text(encoding="utf-8") + texts[".js"]
+    mount = st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=js)
 
     def draw(*, data: Any = None, **options: Any) -> ComponentResult:
         return mount(data=None if data is None else [data], **options)
@@ -38,10 +30,6 @@ def load_component(name: str, *, draws: bool = False) -> Callable[..., Component
     return draw
 
 
-_PROCESS = secrets.token_hex(4)
-"""This server's, as the clocks of two servers have nothing to do with each other."""
-
-
 def moment() -> dict[str, str | float]:
-    """The moment as JSON: `process`, and its `time` in seconds, which rises however the machine's clock is set."""
+    """Return the moment as JSON: `process`, as clocks differ, and its `time`, which only rises."""
     return {"process": _PROCESS, "time": time.monotonic()}

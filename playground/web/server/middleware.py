@@ -1,81 +1,185 @@
-"""ASGI layers around Streamlit's server: origins and hosts, security headers, addresses of pages."""
+"""The ASGI layer around Streamlit's server: origins, hosts, headers, addresses, the cap on pages, kinds of messages."""
 
 import base64
 import hashlib
+import logging
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from urllib.parse import urlencode, urlsplit
 
 import streamlit
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.websockets import WebSocketDisconnected
 from streamlit import config
+from streamlit.proto.BackMsg_pb2 import BackMsg
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
 from playground.pages import MOVED
 
-PAGE = """<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>{title}</title>{head}</head>
-<body><p>{sentence}</p></body>
-</html>
-"""
+logger = logging.getLogger(__name__)
 
+ALLOWED_KINDS = frozenset(
+    {
+        "rerun_script",  # a page is opened, or a widget changed
+        "stop_script",  # the button beside a running page
+        "file_urls_request",  # before an upload
+        "app_heartbeat",  # from a page that holds this one in a frame
+        "backend_operation_request.deferred_file",  # a download that is made when its button is pressed
+    }
+)
+"""Kinds of messages that pages send; `clear_cache` would end everybody's training."""
 
-def is_stream(scope: Scope) -> bool:
-    """Return whether a connection is the websocket over which a page talks to Streamlit."""
-    return bool(scope["type"] == "websocket" and scope["path"].endswith("/_stcore/stream"))
+MOST_FILES = 16
+"""Files whose upload one message may announce."""
 
+PATIENCE = 20
+"""Refused messages after which a connection is closed."""
 
-def is_page_load(scope: Scope) -> bool:
-    """Return whether a browser asks for a page, rather than for a part of one."""
-    return scope["type"] == "http" and "text/html" in Headers(scope=scope).get("accept", "")
-
-
-async def refuse_request(sentence: str, status: int, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a request, or a websocket's handshake, with a status and one sentence."""
-    if scope["type"] == "websocket":
-        await receive()  # the connect message, which ASGI has us read before answering
-    await PlainTextResponse(sentence, status_code=status)(scope, receive, send)
-
+_NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
 
 PROBES = ("/_stcore/health", "/_stcore/metrics", "/ready", "/operators/metrics")
-"""Paths that a balancer or a probe asks for by the machine's address instead of the site's name."""
+"""Paths that a balancer asks for by the machine's address."""
+
+RETRY_AFTER = 10
+"""Seconds after which a refused page load tries again."""
+
+FULL = (
+    f"The playground is full right now. This page tries again every {RETRY_AFTER} seconds; your link keeps everything "
+    "you set."
+)
 
 _READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-class RefuseForeignOrigins:
-    """Refuse websockets and uploads from pages of other sites, and names not in `server.allowedHosts`.
+@dataclass
+class Visitors:
+    """The open pages, of which there may be `limit`."""
 
-    Streamlit's own check of an origin asks an outside service for this machine's address, which holds up every visitor;
-    so the websockets that pass here have no origin. A request without one is from no browser's page.
+    limit: int
+    open: int = 0
+    last_left: float | None = None
+    """When the last of them left, by `time.monotonic`."""
+    loaded: bool = False
+    """Whether the server has loaded its models."""
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nobody else may come in."""
+        return self.open >= self.limit
+
+
+class Protection:
+    """Refuse what no page of this server asks for, and more visitors than it takes; add the security headers.
+
+    `frame_ancestors` is the policy's directive, `base` Streamlit's `server.baseUrlPath`.
     """
 
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
+    def __init__(self, app: ASGIApp, visitors: Visitors, frame_ancestors: str = "'self'", base: str = "") -> None:
+        self.app, self.visitors, self.base = app, visitors, f"/{base.strip('/')}".rstrip("/")
+        self.headers = {
+            "Content-Security-Policy": content_security_policy(frame_ancestors),
+            "X-Content-Type-Options": "nosniff",
+            # A link holds the student's text: it must not travel on to the sites a page links to.
+            "Referrer-Policy": "no-referrer",
+            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
+        }
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 403 with a sentence to what is foreign; pass on the rest."""
+        """Answer a request, or pass it on."""
         if scope["type"] not in {"http", "websocket"}:
             await self.app(scope, receive, send)
             return
-        headers, is_socket = Headers(scope=scope), scope["type"] == "websocket"
-        origin, host = headers.get("origin"), headers.get("host")
-        changes = is_socket or scope["method"] not in _READING_METHODS
-        if not is_host_allowed(host) and not scope["path"].rstrip("/").endswith(PROBES):
-            await refuse_request("The playground is not served under this name.", 403, scope, receive, send)
-        elif changes and origin is not None and not is_own_origin(origin, host or ""):
-            sentence = "The playground takes no requests from pages of other sites."
-            await refuse_request(sentence, 403, scope, receive, send)
-        else:
+
+        async def send_with_headers(message: Message) -> None:
+            if message["type"] in ("http.response.start", "websocket.http.response.start"):
+                MutableHeaders(scope=message).update(self.headers)
+            await send(message)
+
+        is_socket = scope["type"] == "websocket"
+        is_stream = is_socket and scope["path"].endswith("/_stcore/stream")
+        is_page = not is_socket and "text/html" in Headers(scope=scope).get("accept", "")
+        answer = _refuse_foreign(scope) or (self._answer_page(scope) if is_page else None)
+        if answer is None and (is_stream or is_page) and self.visitors.is_full:
+            headers = {"Retry-After": str(RETRY_AFTER), "Refresh": str(RETRY_AFTER), "Cache-Control": "no-store"}
+            answer = PlainTextResponse(FULL, 503, headers)
+        if answer is not None:
             if is_socket:
-                scope = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"origin"]}
-            await self.app(scope, receive, send)
+                await receive()  # the connect message, which ASGI has us read before answering
+            await answer(scope, receive, send_with_headers)
+            return
+        if is_socket:  # Streamlit would ask an outside service for this machine's address to check the origin
+            scope = {**scope, "headers": [header for header in scope["headers"] if header[0] != b"origin"]}
+        await (self._serve_stream if is_stream else self.app)(scope, receive, send_with_headers)
+
+    def _answer_page(self, scope: Scope) -> Response | None:
+        """Refuse a link that is too long, and redirect the path of a page that has moved."""
+        query = scope["query_string"].decode("latin-1")
+        if len(scope["path"]) + len(query) > MAX_ADDRESS or query.count("&") >= LINK_FIELDS:
+            sentence = (
+                f"This link is too long: the playground takes {MAX_ADDRESS:,} characters and {LINK_FIELDS:,} "
+                "parameters. Whoever made it can save it as a file instead, with the button “Copy link to this view”."
+            )
+            return PlainTextResponse(sentence, 414)
+        name = scope["path"].removeprefix(self.base).strip("/")
+        if name not in MOVED:
+            return None
+        page, key, value = MOVED[name]
+        moved = "&".join(filter(None, (urlencode({key: value}), query)))
+        return RedirectResponse(f"{self.base}/{page}?{moved}")
+
+    async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Count an open page; drop messages that no page sends, and close connections that send many, or garbage."""
+        n_refused, is_closed = 0, False
+
+        async def receive_allowed() -> Message:
+            nonlocal n_refused, is_closed
+            while True:
+                event = await receive()
+                kind = kind_of(event.get("bytes"))
+                if event["type"] != "websocket.receive" or kind in ALLOWED_KINDS:
+                    return event
+                n_refused += 1
+                if n_refused == 1:
+                    logger.warning("refused message kind=%s", kind or "none")
+                if not kind or n_refused > PATIENCE:
+                    is_closed, code = True, _POLICY if kind else _NOT_A_MESSAGE
+                    await send({"type": "websocket.close", "code": code, "reason": "No page sends this."})
+                    return {"type": "websocket.disconnect", "code": code}
+
+        async def send_if_open(message: Message) -> None:
+            if not is_closed:
+                await send(message)
+
+        self.visitors.open += 1
+        try:
+            await self.app(scope, receive_allowed, send_if_open)
+        except WebSocketDisconnected:  # Streamlit sends to a visitor who has just left
+            logger.info("a visitor left while a message was on its way")
+        finally:
+            self.visitors.open -= 1
+            self.visitors.last_left = monotonic()
+
+
+def _refuse_foreign(scope: Scope) -> Response | None:
+    """Refuse names not in `server.allowedHosts`, and websockets and uploads from pages of other sites."""
+    headers = Headers(scope=scope)
+    origin, host = headers.get("origin"), headers.get("host")
+    changes = scope["type"] == "websocket" or scope["method"] not in _READING_METHODS
+    if not is_host_allowed(host) and not scope["path"].rstrip("/").endswith(PROBES):
+        return PlainTextResponse("The playground is not served under this name.", 403)
+    if changes and origin is not None and not is_own_origin(origin, host or ""):
+        return PlainTextResponse("The playground takes no requests from pages of other sites.", 403)
+    return None
 
 
 def is_own_origin(origin: str, host: str) -> bool:
@@ -90,36 +194,28 @@ def is_own_origin(origin: str, host: str) -> bool:
         return False
 
 
-class SecurityHeaders:
-    """Add the security headers to every HTTP response, a refused handshake's included."""
+def kind_of(data: bytes | None) -> str:
+    """Return the kind of a browser's message, with the name of a backend operation; empty if it is no message."""
+    try:
+        message = BackMsg.FromString(data or b"")
+    except Exception:  # protobuf's own error, of a package that is Streamlit's
+        return ""
+    kind = message.WhichOneof("type") or ""
+    if kind == "backend_operation_request":
+        return f"{kind}.{message.backend_operation_request.WhichOneof('payload')}"
+    if kind == "file_urls_request" and len(message.file_urls_request.file_names) > MOST_FILES:
+        return f"{kind} for many files"
+    return kind
 
-    def __init__(self, app: ASGIApp, frame_ancestors: str = "'self'") -> None:
-        """Let the sites in `frame_ancestors` show the page in a frame, as in the policy's directive."""
-        self.app = app
-        self.headers = {
-            "Content-Security-Policy": content_security_policy(frame_ancestors),
-            "X-Content-Type-Options": "nosniff",
-            # A link holds the student's text: it must not travel on to the sites a page links to.
-            "Referrer-Policy": "no-referrer",
-            "Permissions-Policy": "camera=(), geolocation=(), microphone=(), payment=(), usb=()",
-        }
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Add the headers to the start of a response; pass on everything else."""
-
-        async def send_with_headers(message: Message) -> None:
-            if message["type"] in ("http.response.start", "websocket.http.response.start"):
-                MutableHeaders(scope=message).update(self.headers)
-            await send(message)
-
-        await self.app(scope, receive, send_with_headers)
+def browser_of(cookies: Mapping[str, str]) -> str:
+    """Return the token by which Streamlit's cookie knows a browser; empty without one."""
+    token = decode_xsrf_token_string(cookies.get(XSRF_COOKIE_NAME, ""))[0]
+    return token.hex() if token else ""
 
 
 def content_security_policy(frame_ancestors: str) -> str:
-    """Return the policy that Streamlit's front end, Plotly and inline components need: no `eval`, no other host.
-
-    `blob:` scripts are inline components; Plotly and the front end draw with inline styles.
-    """
+    """Return the policy of a page: no `eval`, no other host; `blob:` scripts are inline components."""
     page = (Path(streamlit.__file__).parent / "static" / "index.html").read_text(encoding="utf-8")
     scripts = re.findall(r"<script>(.*?)</script>", page, re.DOTALL)
     digests = (hashlib.sha256(script.encode()).digest() for script in scripts)
@@ -129,35 +225,3 @@ def content_security_policy(frame_ancestors: str) -> str:
         "img-src 'self' data: blob:; font-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; "
         f"frame-ancestors {frame_ancestors}"
     )
-
-
-class PageAddress:
-    """Redirect the path of a page that has moved (`pages.MOVED`), below `server.baseUrlPath`; refuse a link too long.
-
-    Streamlit would ignore its query without a word.
-    """
-
-    def __init__(self, app: ASGIApp, base: str = "") -> None:
-        self.app, self.base = app, f"/{base.strip('/')}".rstrip("/")
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer 307 or 414 to a page load, or pass it on."""
-        if not is_page_load(scope):
-            await self.app(scope, receive, send)
-            return
-        query = scope["query_string"].decode("latin-1")
-        if len(scope["path"]) + len(query) > MAX_ADDRESS or query.count("&") >= LINK_FIELDS:
-            sentence = (
-                f"This link is too long: the playground takes {MAX_ADDRESS:,} characters and {LINK_FIELDS:,} "
-                "parameters. Whoever made it can save it as a file instead, with the button “Copy link to this view”."
-            )
-            page = PAGE.format(title="Link too long", head="", sentence=sentence)
-            await HTMLResponse(page, 414)(scope, receive, send)
-            return
-        name = scope["path"].removeprefix(self.base).strip("/")
-        if name in MOVED:
-            page, key, value = MOVED[name]
-            moved = "&".join(filter(None, (urlencode({key: value}), query)))
-            await RedirectResponse(f"{self.base}/{page}?{moved}")(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)

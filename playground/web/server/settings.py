@@ -1,4 +1,4 @@
-"""What whoever runs the app may set: environment variables with the prefix PLAYGROUND_."""
+"""What operators may set, by environment variables with the prefix PLAYGROUND_."""
 
 import logging
 import math
@@ -14,42 +14,42 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Settings:
-    """The deployment's choices; a field's variable is PLAYGROUND_ and the field's name in capitals."""
+    """The operator's choices; a field's variable is PLAYGROUND_ and its name in capitals."""
 
     max_parameters: int = MAX_PARAMETERS
-    """Largest model that is built and run, in parameters; counting alone has no limit."""
+    """Largest model that is run, in parameters; counting has no limit."""
     max_sessions: int = 200
-    """Pages open at once; the next visitor is asked to come back."""
+    """Pages open at once."""
     device: str = "auto"
     """Where models run: "auto" (CUDA where present), "cpu", "cuda" or "cuda:<index>"."""
     threads: int = 1
-    """CPU threads of one pass. More of them help large models alone, and wait for each other where visitors share."""
+    """CPU threads of one pass; more help large models, as long as visitors don't share."""
     frame_ancestors: str = "'self'"
-    """Who may show the app in a frame, as in the Content-Security-Policy directive of this name."""
+    """Who may show the app in a frame, as in the directive of this name."""
     busy_timeout: float = 20.0
-    """Seconds that a visitor waits for a turn to compute before the page says that the server is busy."""
+    """Seconds that a visitor waits for a turn to compute."""
     slow_seconds: float = 5.0
-    """Seconds from which the run of a page is named in the log."""
+    """Seconds from which a run of a page is logged."""
     max_own_weights: int = 1_000_000_000
-    """Bytes that the weights visitors have opened, train or have trained, and the models made of them, may take."""
+    """Bytes of the weights that visitors have opened, train or have trained, and models made of them."""
     max_cached: int = 1_200_000_000
-    """Bytes of results and random weights that all visitors share; the least lately used go first."""
+    """Bytes of results that all visitors share; the least recently used go first."""
     release_after: float = 150.0
-    """Seconds without any visitor after which what they computed is dropped; Streamlit keeps a session for 120."""
+    """Seconds without any visitor after which results are dropped; Streamlit keeps a session for 120."""
     max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
-    """Networks that train at once; further visitors wait in a queue."""
+    """Networks that train at once; others wait in a queue."""
     max_training_seconds: float = 300.0
     """Longest training, by the estimate before its start."""
     max_shared_runs: int = 32
-    """Finished runs that are kept for whoever starts the same one again; the one used longest ago goes first."""
+    """Finished runs that are kept for whoever starts the same one."""
     max_shared_bytes: int = 200_000_000
-    """Bytes that these may take together."""
+    """Bytes of these."""
     ray: str = ""
-    """The Ray cluster that trains: "auto", "local" or host:port, as Ray has it; empty: this process trains."""
+    """The Ray cluster that trains: "auto", "local" or host:port; empty: this process trains."""
     ray_cpus: float = 1.0
-    """Cores of one training there, or the share of one."""
+    """Cores of one training there."""
     ray_gpus: float = 0.0
-    """GPUs of one training there, or the share of one; 0: it trains on the CPU."""
+    """GPUs of one training there."""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:

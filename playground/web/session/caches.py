@@ -1,43 +1,50 @@
-"""Tokenizers, encoders, encoder–decoders, their runs, and the exercises, from bounded caches with small keys."""
+"""The app's `Source`, of what visitors share and a session has; and what its encoders fill in for a hidden word."""
 
 import copy
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
+import numpy as np
+import streamlit as st
+from torch import nn
+
+from playground.analysis.streams import logit_lens
 from playground.config import ModelConfig
-from playground.errors import PretrainedError
-from playground.language.network import EnglishNetwork, Spec
+from playground.errors import PretrainedError, UnavailableError
+from playground.language import answers
+from playground.language.family import find_network
+from playground.language.network import EnglishNetwork, Spec, untrained
+from playground.language.text import IDS, MASK_ID
 from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.link import lab
-from playground.link.lab import Source, read_text
+from playground.link.lab import Lab, Source, once, read_text
 from playground.link.pairs import PairKey
 from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
+from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept, check_pair_budget
 from playground.runs.encoder_run import Run, run
 from playground.text import Tokenizer
 from playground.training import trained_network
 from playground.training.trained_network import TrainedNetwork
-from playground.web.session import trained_slot, uploaded_files
+from playground.web.session import own_models
+from playground.web.session.result_cache import session_results, this_session
 from playground.web.session.services import services
-from playground.web.session.weights_cache import (
-    cache_for_everybody,
-    keep,
-    load_once,
-)
 from playground.weights import checkpoint
 
 R = TypeVar("R")
+M = TypeVar("M", bound=nn.Module)
 
 logger = logging.getLogger(__name__)
 
 
-@load_once(seconds=600.0)
+@st.cache_resource(ttl=600.0, show_spinner=False)
 def checkpoint_available() -> bool:
-    """Whether the checkpoint is there; loads it the first time, and tries again later where it is not."""
+    """Load the checkpoint; return whether it is there."""
     try:
         _checkpoint()
     except PretrainedError as error:
@@ -47,52 +54,58 @@ def checkpoint_available() -> bool:
 
 
 class AppSource(Source):
-    """Where the app's labs have their weights and kept results: what all visitors share, and what a session has."""
+    """Weights and results of all visitors and of this session; raises as `Source`."""
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
-        """The tokenizer of a text.
-
-        Raises:
-            UnavailableError: it is of a network or a file that another session has, or that this server has not.
-        """
-        if trained_slot.is_trained_network(key.tokenizer):
-            return trained_slot.find_network(key.tokenizer).tokenizer
-        if uploaded_files.is_own_tokenizer(key.tokenizer):
-            return uploaded_files.find_tokenizer(key.tokenizer)
+        """Return the tokenizer of a text."""
+        own = own_models.find_tokenizer(key.tokenizer)
+        if own is not None:
+            return own
         return _checkpoint()[1] if key.tokenizer == "wordpiece" else super().tokenizer(key)
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
-        """The encoder with these weights; raises UnavailableError where they are of another session."""
+        """Return the encoder with these weights."""
         if weights == "minilm":
             return _checkpoint()[0]
         if weights == "random":
-            return random_encoder(config, seed)
+            return _place_random(Encoder, config, seed)
         if weights.startswith((AFTER, BEFORE)):
             return self.english_network(weights, config, seed).encoder
-        if trained_slot.is_trained_network(weights):
-            return trained_slot.network_on_device(weights).encoder
-        return uploaded_files.uploaded_encoder(weights, config, seed)
+        if own_models.is_trained_network(weights):
+            return own_models.network_on_device(weights).encoder
+        return own_models.uploaded_encoder(weights, config, seed)
 
-    def find_english(self, spec: Spec, *, is_trained: bool) -> EnglishNetwork | None:
-        """A network of the small English, if it is on this server."""
-        networks = services().networks
-        return networks.find(spec) if is_trained else networks.initial(spec)
+    def find_english(self, spec: Spec, *, is_trained: bool = True) -> EnglishNetwork | None:
+        """Return a network of the small English, if it is on this server."""
+        here = services()
+
+        def load() -> EnglishNetwork:
+            found = find_network(spec, here.store) if is_trained else untrained(spec)
+            if found is None:
+                raise UnavailableError("It is trained by whoever asks for it.")
+            found.network.to(here.device)
+            return found
+
+        try:
+            return here.results.find((EnglishNetwork, spec, is_trained), load)
+        except UnavailableError:  # what is missing is not remembered
+            return None
 
     def translator(self) -> TrainedNetwork:
-        """The translator that comes with the app; raises WeightsError if its file is another."""
-        return _translator()
+        """Return the shipped translator."""
+        return _translator()[0]
 
     def trained_pair(self, weights: str) -> EncoderDecoder | None:
-        """The shipped translator, or the session's trained encoder–decoder; None for other weights."""
+        """Return the translator, or the session's trained encoder–decoder; None for other weights."""
         if weights == TRANSLATOR:
-            return _translator_on_device()
-        network = trained_slot.network_on_device(weights) if trained_slot.is_trained_network(weights) else None
+            return _translator()[1]
+        network = own_models.network_on_device(weights) if own_models.is_trained_network(weights) else None
         return network if isinstance(network, EncoderDecoder) else None
 
     def random_pair(self, config: ModelConfig, n_words: int, seed: int) -> EncoderDecoder:
-        """An encoder–decoder with random weights; raises TooLargeError."""
+        """Return an encoder–decoder with random weights."""
         check_pair_budget(config, n_words, services().settings.max_parameters)
-        return _random_pair(config, n_words, seed)
+        return _place_random(EncoderDecoder, config, n_words, seed)
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
         """Raise TooLargeError if a model or its run is over this server's limits."""
@@ -100,76 +113,96 @@ class AppSource(Source):
         check_kept(config, n_tokens)
 
     def turn(self) -> AbstractContextManager[None]:
-        """Context in which this thread may compute; BusyError where no turn came free. Turns can be nested."""
+        """Hold a turn; raises BusyError."""
         return services().turns.take()
 
     def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
-        """What a function computes of a key; for everybody, or in the session whose weights the key names."""
+        """Return a function's result, kept for everybody or in the session whose weights the key names."""
         named = RunKey | PairKey | WeightsId
-        first = key[0] if isinstance(key, tuple) and key and not isinstance(key, named) else key
+        first = key[0] if isinstance(key, tuple) and not isinstance(key, named) else key
         owner = first.owner() if isinstance(first, named) else EVERYBODY
-        return keep(function, key, owner, compute)
+        if owner not in (EVERYBODY, this_session()):
+            raise UnavailableError("These weights are of another session.")
+        results = services().results if owner == EVERYBODY else session_results()
+        return results.find((function, key), compute)
 
 
 APP = AppSource()
-tokenizer, encoder, english_network = APP.tokenizer, APP.encoder, APP.english_network
-tokenize, run_sentence, compute_run = (
-    partial(read_text, APP),
-    partial(lab.run_sentence, APP),
-    partial(lab.compute_run, APP),
-)
-trace_layer, turn_on_text = partial(lab.trace_layer, APP), partial(lab.turn_on_text, APP)
+tokenizer, encoder = APP.tokenizer, APP.encoder
+run_sentence, turn_on_text = partial(lab.run_sentence, APP), partial(lab.turn_on_text, APP)
+
+
+def hidden_word(lab: Lab) -> tuple[int, str] | None:
+    """Return the first mask's place and word, empty if unknown; None if nothing can be filled in."""
+    if not lab.weights.startswith((AFTER, BEFORE)):
+        return None
+    places = (lab.batch.ids[lab.sentence] == MASK_ID).nonzero().flatten().tolist()
+    if not places:
+        return None
+    word = read_text(lab.source, replace(lab.text_key, hidden=None)).tokens[lab.sentence][places[0]]
+    return places[0], word if IDS.get(word, MASK_ID) > MASK_ID else ""
+
+
+@once
+def fill_in(lab: Lab) -> Array:
+    """Return every word's probability at every depth, (layers + 1, words)."""
+    network, place, _ = _network_and_hidden(lab)
+    return logit_lens(lab.run, place, network.encoder, network.network.head)
+
+
+@once
+def head_costs(lab: Lab, word: str) -> Array:
+    """Return the probability that a word loses without each head, (layers, heads)."""
+    network, place, _ = _network_and_hidden(lab)
+    return answers.head_costs(network.network, lab.batch, lab.sentence, place, IDS[word], causal=lab["causal"])
+
+
+def score_hidden(lab: Lab, final: Array) -> Array:
+    """Return the hidden word's probability from the encoder's output: (N, T, D) → (N,); NaN if it is unknown."""
+    network, place, word = _network_and_hidden(lab)
+    if not word:
+        return np.full(len(final), np.nan, np.float32)
+    return answers.score_word(network.network, final, place, IDS[word])
+
+
+def _network_and_hidden(lab: Lab) -> tuple[EnglishNetwork, int, str]:
+    hidden = hidden_word(lab)
+    if hidden is None:
+        raise ValueError("no word of this sentence is hidden")
+    return lab.source.english_network(lab.weights, lab.config, lab["seed"]), *hidden
 
 
 def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
-    """A function that runs the sentence and keeps what `keep` says, in any thread: the model is found here and now.
-
-    Both raise as `run_sentence`.
-    """
+    """Find a run's model, and return a function that runs it in any thread."""
     with turn_on_text(key) as (model, batch):
-        pass
-
-    def compute() -> Run:
-        with services().turns.take():
-            return run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
-
-    return compute
+        return lambda: run(model, batch, key.sentence, keep=keep, **lab.pass_options(key))
 
 
-@cache_for_everybody()
-def random_encoder(config: ModelConfig, seed: int) -> Encoder:
-    """The encoder with random weights of a seed."""
-    return Encoder(config, seed).requires_grad_(False).to(services().device)
+def _place_random(kind: Callable[..., M], *arguments: Hashable) -> M:
+    """Return a model with random weights on the device where models run."""
+    here = services()
+    return here.results.find((kind, arguments), lambda: kind(*arguments).requires_grad_(False).to(here.device))
 
 
-@load_once()
+@st.cache_resource(show_spinner=False)
 def _checkpoint() -> tuple[Encoder, Tokenizer]:
     loaded, wordpiece = checkpoint.load("minilm")
     return loaded.to(services().device), wordpiece
 
 
-@cache_for_everybody(max_entries=1)  # both halves together are large
-def _random_pair(config: ModelConfig, tgt_vocab_size: int, seed: int) -> EncoderDecoder:
-    return EncoderDecoder(config, tgt_vocab_size, seed).requires_grad_(False).to(services().device)
-
-
-@load_once()
-def _translator() -> TrainedNetwork:
-    return trained_network.load_translator()
-
-
-@load_once()
-def _translator_on_device() -> EncoderDecoder | None:
-    """A copy of the shipped translator on the device where models run."""
-    network = copy.deepcopy(_translator().network).to(services().device)
-    return network if isinstance(network, EncoderDecoder) else None
+@st.cache_resource(show_spinner=False)
+def _translator() -> tuple[TrainedNetwork, EncoderDecoder | None]:
+    """Return the shipped translator, and a copy on the device where models run."""
+    trained = trained_network.load_translator()
+    network = copy.deepcopy(trained.network).to(services().device)
+    return trained, network if isinstance(network, EncoderDecoder) else None
 
 
 EXERCISE_FOLDERS = [FOLDER]
-"""Where the exercises lie that this server asks."""
+"""The folders of the exercises that this server asks."""
 
 
-@load_once()
+@st.cache_resource(show_spinner=False)
 def shipped_exercises() -> Mapping[str, Exercise]:
-    """The exercises by key; raises `InputError` where a file is none."""
+    """Return the exercises by key."""
     return read_folders(EXERCISE_FOLDERS)

@@ -20,9 +20,7 @@ from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
 from playground.training.variants import VariantRun, VariantsRequest, VariantsState, seeds_of
-from playground.web.session.memory_budget import MemoryReservation, MemoryUser
-from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody, load_once
+from playground.web.session.services import MemoryReservation, services
 
 EXPERIMENTS = "_experiments"
 """Session key of the `SessionExperiments`."""
@@ -43,27 +41,17 @@ def join_experiment(
     n_bytes: int,
     key: Hashable,
     keep: bool = True,
-    kept: Callable[[S], MemoryUser | None] = lambda _: None,
 ) -> Experiment[S]:
     """Start a job, or join it if an equal one is there.
 
     Args:
         inputs: all that the computation depends on, to compare with the page's settings.
         request: what to compute; on_end, key and keep as of `JobPool.join`.
-        n_bytes: memory from the first step to the end; the job fails if the server has less.
-        kept: the part of the last state whose memory counts.
+        n_bytes: memory until the end; the job fails if the server has less.
     """
     memory, budget = MemoryReservation(n_bytes), services().memory
-
-    def over(state: S | None) -> None:
-        try:
-            if state is not None and (user := kept(state)) is not None:
-                budget.reserve(user, replacing=memory)
-        finally:
-            budget.release(memory)
-
-    on_start = partial(budget.reserve, memory)
-    handle = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=over)
+    on_start, on_over = partial(budget.reserve, memory), lambda _: budget.release(memory)
+    handle = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=on_over)
     handle.inputs = inputs
     return handle
 
@@ -129,26 +117,22 @@ def validation_data(recipe: Recipe) -> Data:
     return training_data(replace(recipe, n_train=1))
 
 
-@cache_for_everybody(max_entries=4)
+@st.cache_resource(max_entries=4, show_spinner=False)
 def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)
 
 
+@st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
 def machine_speed() -> Speed:
     """Return how fast runs train here; BusyError if no turn to measure it came free."""
-    measured = _measured_speed()
+    with services().turns.take():
+        measured = measure_speed(services().device)
     return Speed(DELAY * measured.layer, DELAY * measured.operation)
 
 
 def most_seconds() -> float:
     """Return how long a run may take by `machine_speed`."""
     return services().settings.max_training_seconds * DELAY
-
-
-@load_once(seconds=600.0)
-def _measured_speed() -> Speed:
-    with services().turns.take():
-        return measure_speed(services().device)
 
 
 def idle_fields(recipe: Recipe) -> set[str]:
@@ -199,7 +183,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
     def keep(state: Learning, _status: JobStatus) -> None:
         if state.trained is not None:
-            services().networks.store.keep(spec.key, save(state.trained))
+            services().store.keep(spec.key, save(state.trained))
 
     return join_experiment(
         spec,

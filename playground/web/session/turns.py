@@ -1,15 +1,12 @@
-"""Turns to compute: a few at once, at most one for each visitor, and one more for those whose last one was short.
-
-A run of a page holds its turn until it is drawn, so only a few pages are in memory at once. Work that takes seconds
-whatever is asked, such as a large export, gives that turn back and waits for the one long place.
-"""
+"""Turns to compute, which a page holds until it is drawn, so that few are in memory at once; a place for long work."""
 
 import logging
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 import streamlit as st
 from cachetools import TTLCache
@@ -17,74 +14,69 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
-from playground.web.server.visitors import browser_of
+from playground.web.server.middleware import browser_of
+
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
-SHORT, _MEMORY = 2.0, 600
-"""Seconds up to which a turn is short; visitors whose last turn is remembered, and the seconds for which it is."""
+SHORT = 2.0
+"""Seconds up to which a turn is short."""
 
 LONG_WAIT = 3.0
-"""How many times longer a visitor waits for the long place."""
+"""Times longer that a visitor waits for the long place."""
 
 _POLL = 0.25
-"""Seconds between two checks whether a waiting visitor still wants the turn."""
-
-
-class _Waiter:
-    def __init__(self, visitor: Hashable) -> None:
-        self.visitor, self.admitted = visitor, threading.Event()
+"""Seconds between two checks of who waits."""
 
 
 class FairSemaphore:
-    """Admit `n` at once, each visitor once, the first to come first; and one more whose last turn was short."""
+    """Admit `n` visitors at once, in their order, each once; and one more whose last turn was short."""
 
     def __init__(self, n: int) -> None:
-        self._n, self._lock = n, threading.Lock()
-        self._inside, self._beside, self._waiting = set[Hashable](), set[Hashable](), list[_Waiter]()
-        self._seconds: TTLCache[Hashable, float] = TTLCache(_MEMORY, _MEMORY)
+        self._n, self._changed = n, threading.Condition()
+        self._inside, self._beside, self._waiting = set[Hashable](), set[Hashable](), list[list[Hashable]]()
+        self._seconds: TTLCache[Hashable, float] = TTLCache(maxsize=600, ttl=600)
         """How long each visitor's last turn took."""
 
     @contextmanager
     def hold(self, visitor: Hashable, timeout: float, check: Check) -> Iterator[None]:
-        """Hold a place; raises `BusyError` after `timeout` seconds, and whatever `check` raises meanwhile."""
-        waiter, begun = _Waiter(visitor), time.monotonic()
-        deadline = begun + timeout
-        with self._lock:
-            self._waiting.append(waiter)
-            self._admit()
+        """Hold a place; raises `BusyError` after `timeout` seconds, or what `check` raises."""
+        ticket, deadline = [visitor], time.monotonic() + timeout
+        with self._changed:
+            self._waiting.append(ticket)
+            try:
+                while (places := self._places_for(ticket)) is None:
+                    if time.monotonic() >= deadline:
+                        raise BusyError(BUSY)
+                    self._changed.wait(min(_POLL, timeout))
+                    check()
+                places.add(visitor)
+            finally:
+                self._waiting = [each for each in self._waiting if each is not ticket]
+                self._changed.notify_all()
+        begun = time.monotonic()
         try:
-            while not waiter.admitted.wait(min(_POLL, max(0.0, deadline - time.monotonic()))):
-                check()
-                if time.monotonic() >= deadline:
-                    raise BusyError(BUSY)
-            begun = time.monotonic()
             yield
         finally:
-            with self._lock:
-                if waiter in self._waiting:
-                    self._waiting.remove(waiter)
-                else:
-                    self._inside.discard(visitor)
-                    self._beside.discard(visitor)
-                    self._seconds[visitor] = time.monotonic() - begun
-                self._admit()
+            with self._changed:
+                places.remove(visitor)
+                self._seconds[visitor] = time.monotonic() - begun
+                self._changed.notify_all()
 
-    def _admit(self) -> None:
-        for waiter in tuple(self._waiting):
-            visitor = waiter.visitor
+    def _places_for(self, ticket: list[Hashable]) -> set[Hashable] | None:
+        """Return where a ticket is admitted now; None if it has to wait."""
+        for waiting in self._waiting:
+            visitor = waiting[0]
             if visitor in self._inside | self._beside:
                 continue
             if len(self._inside) < self._n:
-                self._inside.add(visitor)
-            elif not self._beside and self._seconds.get(visitor, SHORT) < SHORT:
-                self._beside.add(visitor)
-            else:
-                continue
-            self._waiting.remove(waiter)
-            waiter.admitted.set()
+                return self._inside if waiting is ticket else None
+            if not self._beside and self._seconds.get(visitor, SHORT) < SHORT:
+                return self._beside if waiting is ticket else None
+        return None
 
 
 _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", default=None)
@@ -92,26 +84,28 @@ _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", d
 
 
 class Turns:
-    """Turns for `n` visitors at once, and one long place; each wait stands within `watch_wait()`."""
+    """Turns for `n` visitors, and one long place."""
 
-    def __init__(
-        self, n: int, timeout: float, watch_wait: Callable[[], AbstractContextManager[object]] = nullcontext
-    ) -> None:
-        self._short, self._long = FairSemaphore(n), FairSemaphore(1)
-        self._timeout, self._watch_wait = timeout, watch_wait
+    def __init__(self, n: int, timeout: float) -> None:
+        self._short, self._long, self._timeout = FairSemaphore(n), FairSemaphore(1), timeout
 
     def take(self, visitor: Hashable = None) -> AbstractContextManager[None]:
-        """Hold a turn, unless this thread does; what nobody wants any more ends early.
-
-        Raises:
-            BusyError: no turn came free in time.
-            TooLargeError: memory ran out.
-        """
+        """Hold a turn, unless this thread does; raises BusyError, and TooLargeError if memory runs out."""
         return self._hold(self._short, self._timeout, visitor)
 
     def hold_long_place(self, visitor: Hashable = None) -> AbstractContextManager[None]:
         """Hold the long place instead of a turn, as `take`."""
         return self._hold(self._long, LONG_WAIT * self._timeout, visitor)
+
+    def defer(self, make: Callable[[], R], *, is_long: bool = False) -> Callable[[], R]:
+        """Return a function for a download button, which calls `make` in this visitor's turn or the long place."""
+        visitor, hold = current_visitor()[0], self.hold_long_place if is_long else self.take
+
+        def make_in_turn() -> R:
+            with hold(visitor):
+                return make()
+
+        return make_in_turn
 
     @contextmanager
     def _hold(self, places: FairSemaphore, timeout: float, visitor: Hashable) -> Iterator[None]:
@@ -121,8 +115,7 @@ class Turns:
             if held is None or held[0] not in (places, self._long):
                 leave_turn()
                 stack = ExitStack()
-                with self._watch_wait():
-                    stack.enter_context(places.hold(visitor or caller, timeout, check))
+                stack.enter_context(places.hold(visitor or caller, timeout, check))
                 _HELD.set((places, stack))
                 on_exit.callback(leave_turn)
             try:
@@ -135,17 +128,14 @@ class Turns:
 
 
 def leave_turn() -> None:
-    """Give back the place that this thread holds, before a long wait."""
+    """Give back the place that this thread holds."""
     if (held := _HELD.get()) is not None:
         _HELD.set(None)
         held[1].close()
 
 
 def current_visitor() -> tuple[Hashable, Check]:
-    """Return who computes in this thread (a browser, a session or the thread) and what ends an unwanted run of a page.
-
-    Streamlit ends a run from within any access to the session's state.
-    """
+    """Return the browser, session or thread that computes, and a check by which Streamlit ends an unwanted run."""
     context = get_script_run_ctx(suppress_warning=True)
     if context is None:
         return threading.get_ident(), lambda: None

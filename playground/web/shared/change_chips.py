@@ -1,93 +1,22 @@
-"""The changes of the computation: the line of chips below a page's heading, and buttons that make them."""
+"""The changes of the computation: the line of chips below a page's heading."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from typing import Any
 
 import streamlit as st
 
-from playground.errors import InterventionError, PlaygroundError
-from playground.link.changes import MAX_CHANGES, FittedChanges
+from playground.errors import PlaygroundError
+from playground.link.changes import FittedChanges
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
-from playground.model.interventions import check_change
-from playground.runs.forward_pass import intervention_subject
 from playground.views.change_names import group_layers, name_changes, name_tokens
 from playground.web.choices import changes
+from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.components.rows import CHANGES_KEY, Chip, draw_chips
-from playground.web.components.without_picture import request_scroll
+from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips
 from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import as_one_element
 from playground.words import say
-
-
-def draw_followed_button(key: str) -> None:
-    """Draw a button that opens the page What if at what followed."""
-    label, help_text, icon = say("frame", "followed"), say("frame", "followed.help"), ":material/arrow_forward:"
-    if st.button(label, key=key, type="tertiary", icon=icon, on_click=_show_what_followed, help=help_text):
-        if current_page().path == "what-if":
-            st.rerun()
-        st.switch_page(page_named("what-if"), query_params={})
-
-
-def _show_what_followed() -> None:
-    st.session_state["whatif_view"] = "what followed"
-    request_scroll("answer")
-
-
-def explain_refusal(setup: Setup, wanted: Sequence[Change]) -> str:
-    """Return why changes cannot be made; empty if they can. The wanted replace those at the same place."""
-    if (
-        sum(all(not is_same_place(each, made) for made, _ in setup.changes) for each in wanted)
-        > changes.n_free_changes()
-    ):
-        return say("frame", "changes-full", most=str(MAX_CHANGES))
-    subject = intervention_subject(setup.config, setup.batch, setup.sentence, causal=setup["causal"])
-    beside = [made for made in setup.fitted_changes.applied if not any(is_same_place(made, each) for each in wanted)]
-    for each in wanted:
-        try:
-            check_change(subject, each, beside)
-        except InterventionError as error:
-            return name_tokens(str(error), setup.batch.tokens[setup.sentence])
-        beside.append(each)
-    return ""
-
-
-def draw_change_button(
-    label: str,
-    undo: str,
-    wanted: Sequence[Change],
-    *,
-    is_made: bool,
-    reason: str,
-    key: str,
-    icon: str | None = None,
-    help_text: str | None = None,
-) -> None:
-    """Draw a button that makes changes, or takes them back (`undo`); grey for a `reason`, as of `explain_refusal`."""
-    shown, shown_icon = (undo, icon and ":material/undo:") if is_made else (label, icon)
-    pressed = st.button(shown, key=key, icon=shown_icon, disabled=bool(reason) or not wanted, help=help_text)
-    if not pressed or reason:
-        return
-    if is_made:
-        changes.take_back(wanted)
-    else:
-        make_in_place(wanted)
-    st.rerun()
-
-
-def make_in_place(wanted: Sequence[Change]) -> None:
-    """Make changes, switched on, in place of those that differ in strength alone."""
-    for made, _ in current_setup().changes:
-        for each in wanted:
-            if made != each and is_same_place(made, each):
-                changes.replace_change(made, each)
-    changes.make_changes(wanted)
-
-
-def is_same_place(one: Change, two: Change) -> bool:
-    """Return whether two changes differ in their strength alone."""
-    return replace(one, strength=1.0) == replace(two, strength=1.0)
 
 
 @as_one_element
@@ -104,14 +33,22 @@ def draw_change_chips() -> None:
             name = name_changes(group, tokens)
             reason = name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens)
             note = waits if is_on else ""
-            chips.append(Chip(_write_group(group), name, name, is_on, reason, note, bool(note)))
+            chips.append(Chip(_write_group(group), name, is_on, reason, note))
         draw_chips(chips, _switch, _take_back)
         if len(groups) > 1:
             st.button("Take all back", key="changes_back", type="tertiary", on_click=changes.take_back_all)
         if page.path != "what-if" and not st.context.is_embedded:
-            draw_followed_button("changes_followed")
+            _draw_followed_button()
     if fitted.applied and not page.shows_changes:
         st.caption(say("frame", "no-changes"))
+
+
+def _draw_followed_button() -> None:
+    """Draw a button that opens the page What if at what followed."""
+    label, help_text, icon = say("frame", "followed"), say("frame", "followed.help"), ":material/arrow_forward:"
+    asked: dict[str, Any] = {"on_click": choose_places, "kwargs": {"whatif_view": "what followed"}, "help": help_text}
+    if st.button(label, key="changes_followed", type="tertiary", icon=icon, **asked):
+        st.switch_page(page_named("what-if"), query_params={})
 
 
 def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:

@@ -10,7 +10,7 @@ from playground.accounting.readable import duration
 from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.training.variants import VariantsState
-from playground.web.components.without_picture import ask_before_reload, request_scroll, say_if_lost
+from playground.web.components.without_picture import ask_before_reload, request_scroll
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.page_end import fragment
@@ -80,7 +80,6 @@ def draw_buttons(
     plan: Plan | None,
     create: Callable[[Plan], Experiment[Any]],
     *,
-    has_network: bool = False,
     start: str = "Start",
 ) -> None:
     """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
@@ -98,7 +97,6 @@ def draw_buttons(
         icon = ":material/play_arrow:"
         st.button(start, key=f"{page}_start", icon=icon, type=kind, disabled=is_grey, on_click=begin)
         st.button("Stop", key=f"{page}_stop", icon=":material/stop:", disabled=active_page != page, on_click=stop)
-    say_if_lost(page, experiments.session, has_experiment=experiment is not None, has_network=has_network)
     if active_page not in (None, page):
         where = "the sidebar" if active_page == LEARNING else f"the page “{page_named(active_page).title}”"
         st.caption(say("frame", "run-elsewhere", where=where))

@@ -27,7 +27,7 @@ from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of
 from playground.web.choices.shortcuts import keep_replaced
 from playground.web.components.without_picture import announce, hide, request_scroll
-from playground.web.session import caches, trained_slot
+from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services
 from playground.words import say
@@ -223,12 +223,12 @@ class SetupView(LinkedView):
     @property
     def trained(self) -> TrainedNetwork | None:
         """The network that this session has trained last."""
-        return trained_slot.session_slot().trained
+        return own_models.session_models().trained
 
     @cached_property
     def share_right(self) -> float:
         """The share of the validation set that a trained network gets right with the state's changes."""
-        trained = trained_slot.find_network(self.lab.weights)
+        trained = own_models.find_network(self.lab.weights)
         examples = first_sequences(validation_data(trained.recipe).validation)
         changes = [change for change in self.changes.applied if change.names_no_token]
         with services().turns.take():

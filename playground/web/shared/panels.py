@@ -34,9 +34,9 @@ from playground.web.choices.setup import (
     trained_network,
     unpin,
 )
-from playground.web.components.rows import draw_token_chips
-from playground.web.session import caches, trained_slot
-from playground.web.session.answers import HiddenWord, fill_in, head_costs, hidden_word
+from playground.web.components.drawings import draw_token_chips
+from playground.web.session import caches, own_models
+from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.session.services import services
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.navigation import current_page, page_named
@@ -155,7 +155,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
         count_noun(run.n_real, "token") + (f" + {run.padding.size - run.n_real} padding" if run.padding.any() else ""),
         count_heads(run.config.n_layers, run.config.n_heads),
         f"{1000 * run.seconds:.0f} ms on {name_device(run.device)}",
-        trained_slot.describe_weights(setup.weights),
+        own_models.describe_weights(setup.weights),
         "" if run.config.vocab_size else say("frame", "vectors"),
         f":violet-badge[{count_noun(n, 'change')}]" if n else "",
     ]
@@ -183,33 +183,34 @@ LIKELIEST, LEAST = 5, 0.005
 
 def _draw_answer_line(setup: Setup, run: Run) -> None:
     """What the small English fills in for the hidden word, and in a fold the words to hide."""
-    hidden = hidden_word(setup.run_key)
+    hidden = hidden_word(setup)
+    place = hidden[0] if hidden else None
     with st.container(key=_ANSWER, horizontal=True, vertical_alignment="center", gap="small"):
         if hidden is not None:
-            st.markdown("  \n".join(_describe_answer(setup, hidden)), width="content")
+            st.markdown("  \n".join(_describe_answer(setup, *hidden)), width="content")
         with st.popover(say("frame", "hide"), icon=":material/visibility_off:"):
             st.caption(say("frame", "hide.how"))
             chips = [
-                (token, "", "special" if special else "plain", "hidden" if hidden and hidden.place == i else "hide")
+                (token, "", "special" if special else "plain", "hidden" if place == i else "hide")
                 for i, (token, special) in enumerate(zip(run.real_tokens, run.special, strict=False))
             ]
-            draw_token_chips(chips, query=hidden.place if hidden else None, on_click=_hide, name=_CHIPS)
+            draw_token_chips(chips, query=place, on_click=_hide, name=_CHIPS)
             if hidden is not None:
                 st.markdown(say("frame", "answer-depth"))
-                st.dataframe(_by_depth(fill_in(setup.run_key)), key=f"{_ANSWER}_by_depth", width="stretch")
+                st.dataframe(_by_depth(fill_in(setup)), key=f"{_ANSWER}_by_depth", width="stretch")
 
 
-def _describe_answer(setup: Setup, hidden: HiddenWord) -> Iterator[str]:
+def _describe_answer(setup: Setup, place: int, right: str) -> Iterator[str]:
     """The likeliest words, pinned ones too; the right one without the changes, and without the best head."""
-    untouched, pinned, right = setup.untouched_key, pinned_setup(), hidden.word
-    yield f":material/edit: [?] = {_list_likeliest(fill_in(setup.run_key)[-1], right)}"
+    untouched, pinned = setup.without_changes, pinned_setup()
+    yield f":material/edit: [?] = {_list_likeliest(fill_in(setup)[-1], right)}"
     with suppress(PlaygroundError):  # the page says why there is no pinned run
-        if pinned is not None and pinned.text.sentences and hidden_word(pinned.run_key) == hidden:
-            yield f"Pinned: {_list_likeliest(fill_in(pinned.run_key)[-1], right)}"
+        if pinned is not None and pinned.text.sentences and hidden_word(pinned) == (place, right):
+            yield f"Pinned: {_list_likeliest(fill_in(pinned)[-1], right)}"
     if not right:
         return
     word, before = escape_markdown(right), float(fill_in(untouched)[-1][IDS[right]])
-    if setup.run_key != untouched:
+    if setup.run_key != setup.untouched_key:
         yield f"Without your changes: *{word}* {before:.2f}"
     costs = head_costs(untouched, right)
     layer, head = np.unravel_index(int(costs.argmax()), costs.shape)

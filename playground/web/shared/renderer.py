@@ -28,9 +28,8 @@ from playground.text.wording import write_weight
 from playground.web.choices import widgets
 from playground.web.choices.focus import choose, choose_places, current_focus, last_places, move_focus, moved_places
 from playground.web.choices.setup import current_setup, current_value, pinned_setup
-from playground.web.components import charts
-from playground.web.components.charts import CellFrame
-from playground.web.components.rows import FOCUS_KEY, draw_focus_line, draw_token_chips
+from playground.web.components import drawings
+from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line, draw_token_chips
 from playground.web.shared import page_end, panels, saving
 from playground.web.shared.navigation import page_named
 from playground.words import say
@@ -121,13 +120,13 @@ def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
     masked = "" if run.allowed_in(focus.layer)[focus.query, focus.key] else " (masked)"
     amount = f"weight {write_weight(weight)}{masked}" if np.isfinite(weight) else "no finite weight"
     draw_focus_line(
-        asdict(focus),
-        {place: number + 1 for place, number in last.items()},
-        [shortened(token) for token in run.tokens],
-        amount if set(shown) == set(PLACES) else "",
-        say("frame", "moved", moved=moved) if moved else "",
-        shown,
         _take_move,
+        places=asdict(focus),
+        counts={place: number + 1 for place, number in last.items()},
+        tokens=[shortened(token) for token in run.tokens],
+        weight=amount if set(shown) == set(PLACES) else "",
+        note=say("frame", "moved", moved=moved) if moved else "",
+        shown=list(shown),
     )
     return focus
 
@@ -240,11 +239,11 @@ class _Renderer:
             match drawn.chart:
                 case chart.HeadLines() as drawn_lines:
                     lines = drawn_lines.lines(drawn.subject)
-                    charts.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
+                    drawings.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
                 case chart.LabelledBars() as bars:
-                    charts.draw_bars(drawn.key, bars.bars(drawn.subject), alt=drawn.alt)
+                    drawings.draw_bars(drawn.key, bars.bars(drawn.subject), alt=drawn.alt)
                 case chart.Chart(grows=True):
-                    charts.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
+                    drawings.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:
                     label = chart_label(drawn.alt, drawn.figure)
                     st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=_MODE_BAR)
@@ -303,7 +302,7 @@ def _draw_button(button: Button) -> None:
 
 
 def _take_line(key: str) -> None:
-    move_focus(**charts.clicked_tokens(key))
+    move_focus(**drawings.clicked_tokens(key))
 
 
 def _row_chooser(
@@ -337,7 +336,7 @@ def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
 
 def take_click(container: str, sides: Sequence[Side | None]) -> None:
     """Choose what the clicked row and column of a chart stand for; for callbacks."""
-    for side, at in zip(sides, charts.clicked_cell(container), strict=True):
+    for side, at in zip(sides, drawings.clicked_cell(container), strict=True):
         if side is not None and at is not None and at in side[1]:
             choose_places(**{side[0]: side[1][at]})
 

@@ -27,9 +27,9 @@ from playground.link.query import VERSION
 from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
-from playground.web.components.charts import draw_picture_buttons
+from playground.web.components.drawings import draw_picture_buttons
 from playground.web.components.without_picture import show_only
-from playground.web.session.downloads import in_turn
+from playground.web.session.services import services
 from playground.web.shared.page_end import as_one_element
 from playground.words import say
 
@@ -103,7 +103,8 @@ def draw_table_button(key: str, table: pd.DataFrame) -> None:
 
 
 def _draw_csv_button(key: str, name: str, rows: Rows) -> None:
-    st.download_button("CSV", in_turn(lambda: write_csv(rows())), f"{name}.csv", "text/csv", key=key, on_click="ignore")
+    make = services().turns.defer(lambda: write_csv(rows()))
+    st.download_button("CSV", make, f"{name}.csv", "text/csv", key=key, on_click="ignore")
 
 
 MAIN_CHARTS = {

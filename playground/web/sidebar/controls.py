@@ -32,7 +32,7 @@ from playground.web.choices.setup import (
     trained_network,
 )
 from playground.web.choices.widgets import cut_text, explain_cut_text
-from playground.web.components.rows import draw_copy_link
+from playground.web.components.drawings import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page
 from playground.web.shared.page_end import as_one_element, fragment

@@ -14,8 +14,7 @@ from playground.export.written import FILE_NAME, Export
 from playground.link.changes import write_changes
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import Setup, current_setup
-from playground.web.session import caches, trained_slot
-from playground.web.session.downloads import in_turn
+from playground.web.session import caches, own_models
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.navigation import current_page
@@ -114,7 +113,7 @@ def draw_data() -> None:
     with panels.explain_errors():
         write = _prepare_file(setup, run, names)
     name = f"run_{file_name(setup['weights'])}_seed{setup['seed']}.npz"
-    _offer(name, in_turn(write, is_long=total > _MANY_NUMBERS), fits=total <= data.MOST_NUMBERS)
+    _offer(name, services().turns.defer(write, is_long=total > _MANY_NUMBERS), fits=total <= data.MOST_NUMBERS)
     st.code(_READ.format(file=name, name=(names or ["final"])[-1]), language="python")
 
 
@@ -140,7 +139,7 @@ def draw_how_made() -> None:
     with services().turns.take():
         sha256 = data.weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
     made = data.versions() | {
-        "weights": trained_slot.weights_label(setup.weights) or str(setup["weights"]),
+        "weights": own_models.weights_label(setup.weights) or str(setup["weights"]),
         "seed": str(setup["seed"]),
         "SHA-256 of all parameters": sha256,
         "tokens": str(run.n_real),

@@ -20,7 +20,7 @@ from playground.language.text import IDS, join_words
 from playground.link import english
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
-from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer
+from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.wording import quote_text
 from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork, describe_origin
@@ -29,12 +29,11 @@ from playground.web.choices import open_page, widgets
 from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
 from playground.web.choices.setup import Setup, current_setup
 from playground.web.choices.shortcuts import use_example_text
-from playground.web.session import trained_slot, uploaded_files
-from playground.web.session.answers import fill_in, hidden_word
+from playground.web.session import own_models
+from playground.web.session.caches import APP, fill_in, hidden_word
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
+from playground.web.session.own_models import UploadedWeights, session_models
 from playground.web.session.services import services
-from playground.web.session.uploaded_files import TOKENIZER, UPLOAD, UploadedWeights
-from playground.web.session.weights_cache import clear_session_caches
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import pending_sentence
 from playground.web.shared.navigation import page_named, request_page
@@ -63,16 +62,17 @@ def draw_move(setup: Setup) -> None:
 
 def _describe_answer(setup: Setup) -> str:
     try:
-        hidden = hidden_word(setup.run_key) if setup.text.sentences else None
-        if hidden is None or not hidden.word:
+        hidden = hidden_word(setup) if setup.text.sentences else None
+        if hidden is None or not hidden[1]:
             return ""
-        now, before = float(fill_in(setup.run_key)[-1, IDS[hidden.word]]), ""
+        word = hidden[1]
+        now, before = float(fill_in(setup)[-1, IDS[word]]), ""
         moved = moved_from()
         if moved is not None and moved.state.is_english and moved.text_key == setup.text_key:
-            before = f"{float(fill_in(moved.run_key)[-1, IDS[hidden.word]]):.2f} → "
+            before = f"{float(fill_in(moved)[-1, IDS[word]]):.2f} → "
     except PlaygroundError:  # the page says why there is no run
         return ""
-    return f"*{escape_markdown(hidden.word)}*: {before}**{now:.2f}**"
+    return f"*{escape_markdown(word)}*: {before}**{now:.2f}**"
 
 
 def _describe_capabilities(spec: Spec) -> Iterator[str]:
@@ -90,7 +90,7 @@ def _describe_capabilities(spec: Spec) -> Iterator[str]:
 def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
     """The shares right of every seed that was measured, or of the one network that there is."""
     measured = shares_of(spec)
-    found = None if measured else services().networks.find(spec)
+    found = None if measured else APP.find_english(spec)
     return {name: [share] for name, share in found.shares.items()} if found else measured
 
 
@@ -144,7 +144,7 @@ def follow_learning() -> None:
     """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
     spec = english.spec_of(setup.state.asked)
-    if setup.state.chosen is None or services().networks.find(spec) is not None:
+    if setup.state.chosen is None or APP.find_english(spec) is not None:
         st.rerun()
     running = experiments.get(LEARNING)
     if running is not None and running.inputs != spec:
@@ -179,7 +179,7 @@ _LISTED = 30
 
 def draw_trained(setup: Setup) -> None:
     """Draw the network's results and unknown tokens, or a link to the page Training."""
-    run = trained_slot.shown_run(setup["run"])
+    run = own_models.shown_run(setup["run"])
     if run is None:
         st.caption(say("sidebar", "not-trained"))
         if not open_page.is_training_page():
@@ -225,7 +225,7 @@ def draw_upload(setup: Setup) -> None:
     """Draw the uploader of weights, what the file is, and how text becomes its ids."""
     label, help_text = say("sidebar", "upload"), say("sidebar", "upload.help")
     saving.draw_uploader(label, UPLOADER, _open_upload, accept_multiple_files=True, help=help_text)
-    upload = uploaded_files.current_upload()
+    upload = session_models().upload
     if upload is None:
         st.caption(say("sidebar", "no-upload"))
         st.code(HOW_TO_SAVE, language="python", wrap_lines=True)
@@ -238,9 +238,9 @@ def draw_upload(setup: Setup) -> None:
 def close() -> None:
     """Forget the upload and everything computed with it."""
     problems = map(saving.problem_key, (UPLOADER, VOCABULARY_UPLOADER))
-    for key in (UPLOAD, TOKENIZER, READING, *problems):
+    for key in (READING, *problems):
         st.session_state.pop(key, None)
-    clear_session_caches()
+    session_models().close_upload()
 
 
 def _describe(upload: UploadedWeights, setup: Setup) -> Iterator[str]:
@@ -259,9 +259,8 @@ def _describe(upload: UploadedWeights, setup: Setup) -> Iterator[str]:
 
 def _draw_reading(upload: UploadedWeights) -> None:
     """The choice of how text becomes ids, unless the file says it or has no token table."""
-    own, rows = uploaded_files.current_tokenizer(), uploaded_files.token_rows()
-    tokenizer = own.tokenizer if own else None
-    if upload.has_tokenizer and tokenizer is not None:
+    tokenizer, rows = upload.tokenizer, upload.token_rows
+    if not isinstance(tokenizer, VocabularyTokenizer | IdTokenizer | None):
         st.caption(say("sidebar", "own-tokenizer", tokens=f"{tokenizer.vocab_size:,}"))
         return
     if not rows:
@@ -276,19 +275,23 @@ def _draw_reading(upload: UploadedWeights) -> None:
         return
     options = {"max_upload_size": MAX_VOCABULARY_BYTES // 2**20, "help": say("sidebar", "vocabulary.help")}
     saving.draw_uploader(say("sidebar", "vocabulary"), VOCABULARY_UPLOADER, _open_vocabulary, **options)
-    if own is not None and isinstance(tokenizer, VocabularyTokenizer):
+    if isinstance(tokenizer, VocabularyTokenizer):
         words = f"{len(tokenizer.ids):,}"
-        st.caption(say("sidebar", "vocabulary.told", file=quote_text(own.file), words=words, rows=f"{rows:,}"))
+        st.caption(
+            say("sidebar", "vocabulary.told", file=quote_text(upload.tokenizer_file), words=words, rows=f"{rows:,}")
+        )
 
 
 def _change_reading() -> None:
-    st.session_state.pop(TOKENIZER, None)
-    if st.session_state[READING] == "ids":
-        uploaded_files.read_typed_ids()
+    upload = session_models().upload
+    if upload is not None:
+        upload.read_with(IdTokenizer(upload.token_rows) if st.session_state[READING] == "ids" else None)
 
 
 def _open_vocabulary(file: UploadedFile) -> None:
-    uploaded_files.keep_vocabulary(file.name, file.getvalue())
+    upload = session_models().upload
+    if upload is not None:
+        upload.read_with(VocabularyTokenizer(read_vocabulary(file.getvalue(), upload.token_rows)), file.name)
 
 
 def _open_upload(*chosen: UploadedFile) -> None:
@@ -300,11 +303,9 @@ def _open_upload(*chosen: UploadedFile) -> None:
         raise InputError(say("sidebar", "no-weights"))
     config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
     with services().turns.take():
-        upload, own = uploaded_files.read_upload(next(iter(weights)), list(weights.values()), config, tokenizer)
+        upload = own_models.read_upload(next(iter(weights)), list(weights.values()), config, tokenizer)
     close()
-    st.session_state[UPLOAD] = upload
+    session_models().upload = upload
     st.session_state.update(upload.recognised.open_settings)
-    if own is not None:
-        st.session_state[TOKENIZER] = own
-    elif 0 < upload.recognised.settings["vocab_size"] < TRAINED.vocab_size:
+    if upload.tokenizer is None and 0 < upload.token_rows < TRAINED.vocab_size:
         st.session_state["tokenizer"] = "word"

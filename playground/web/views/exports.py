@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import streamlit as st
+
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.export.code import Place, export_pair, export_run, export_training
@@ -13,7 +15,6 @@ from playground.web.choices.setup import Setup, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.renderer import session_view
 from playground.web.views.training import make_plan
 
@@ -48,7 +49,7 @@ def _export_pair() -> Export:
     return export_pair(run_pair(caches.APP, pair), n_words, seed=pair.seed, place=place, own_weights=own)
 
 
-@cache_for_everybody(max_entries=8)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
     with services().turns.take():
         return export_training(config, recipe, training_data(recipe))

@@ -29,7 +29,7 @@ from playground.views.regularisers import READY, show_answer, show_curves, show_
 from playground.views.training_curves import WatchedVariants
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components.charts import draw_legend
+from playground.web.components.drawings import draw_legend
 from playground.web.session import experiments
 from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels

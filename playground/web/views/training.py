@@ -35,12 +35,11 @@ from playground.training.variants import REGULARISERS
 from playground.views import training as view
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session import experiments, trained_slot
-from playground.web.session.downloads import in_turn
+from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
+from playground.web.session.own_models import OwnModels
+from playground.web.session.result_cache import cache_in_session
 from playground.web.session.services import services
-from playground.web.session.trained_slot import TrainedSlot
-from playground.web.session.weights_cache import cache_in_session
 from playground.web.shared import experiment_buttons, panels, saving
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, read_options, render
@@ -83,7 +82,7 @@ def inputs_of(run: TrainingRequest | TrainedNetwork) -> tuple[ModelConfig, Recip
 
 def create_experiment(plan: TrainingRequest) -> Experiment[TrainingState]:
     """Take part in a run; start it if nobody has yet."""
-    slot = trained_slot.session_slot()  # now, as the job's thread belongs to no session
+    slot = own_models.session_models()  # now, as the job's thread belongs to no session
     data = experiments.training_data(plan.recipe)
     return experiments.join_experiment(
         inputs_of(plan),
@@ -92,13 +91,12 @@ def create_experiment(plan: TrainingRequest) -> Experiment[TrainingState]:
         n_bytes=experiments.training_bytes(plan.config, plan.recipe, data),
         key=plan,
         keep=not plan.recipe.text,  # what a visitor typed is nobody else's
-        kept=lambda state: state.trained,
     )
 
 
 def show_training_again() -> None:
     """Show the run of a network that a link has brought, if the server still has it."""
-    run = trained_slot.session_slot().newest
+    run = own_models.session_models().newest
     if run is not None and run.origin == "stored" and experiments.session_experiments().get(PAGE) is None:
         _join_known(run.network)
 
@@ -109,14 +107,14 @@ def _join_known(trained: TrainedNetwork) -> None:
         experiments.session_experiments().start(PAGE, partial(create_experiment, plan))
 
 
-def keep_network(slot: TrainedSlot, state: TrainingState, _status: JobStatus) -> None:
+def keep_network(slot: OwnModels, state: TrainingState, _status: JobStatus) -> None:
     """Put a run's network into a session's slot, unless it learnt nothing and another stays."""
     trained = state.trained
     if trained is None or trained is slot.trained or not (trained.results.kept_step or slot.trained is None):
         return
     run = keep_history(trained, state.history)
     slot.put(run)
-    trained_slot.store(run)
+    own_models.store(run)
 
 
 # --- its settings
@@ -177,7 +175,7 @@ def draw_answer(plan: TrainingRequest | None) -> None:
             step, _, right = scene.now.latest
             render([answer(experiment.inputs, step, right, scene.now.state.data.baseline)])
 
-    trained = trained_slot.session_slot().trained
+    trained = own_models.session_models().trained
     if experiments.session_experiments().get(PAGE) is not None:
         experiment_buttons.follow(follow_answer, PAGE)
     elif trained is None:
@@ -243,14 +241,14 @@ def offer_network(run: KeptRun) -> None:
         )
         st.download_button(
             say("training", "download"),
-            in_turn(lambda: save(trained)),
+            services().turns.defer(lambda: save(trained)),
             file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
             mime="application/octet-stream",
             key="training_download",
             icon=":material/download:",
             on_click="ignore",
         )
-    st.caption(say("training", "keep-link") if trained_slot.is_shared(run) else say("training", "keep-file"))
+    st.caption(say("training", "keep-link") if own_models.is_shared(run) else say("training", "keep-file"))
 
 
 def draw_runs(runs: Sequence[KeptRun]) -> None:
@@ -269,7 +267,7 @@ def _draw_run(run: KeptRun, told: str) -> None:
 def _open_run(run: KeptRun) -> None:
     """Show a run on every page; on this one with settings, answers and, if they are still there, curves."""
     own, recipe = experiments.session_experiments(), run.network.recipe
-    trained_slot.session_slot().put(run)
+    own_models.session_models().put(run)
     if own.active_page() is None:
         own.discard(PAGE)
         _join_known(run.network)
@@ -288,7 +286,7 @@ def draw_upload() -> None:
 def _open_file(file: UploadedFile) -> None:
     with services().turns.hold_long_place(), services().turns.take():
         network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
-    trained_slot.session_slot().put(KeptRun(network, "opened"))
+    own_models.session_models().put(KeptRun(network, "opened"))
 
 
 def draw_answers(trained: TrainedNetwork) -> None:
@@ -299,13 +297,13 @@ def draw_answers(trained: TrainedNetwork) -> None:
         write_text()
 
 
-@cache_in_session(max_entries=1)
+@cache_in_session
 def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
     with services().turns.take():
         return answer_samples(trained.network, experiments.validation_data(trained.recipe), trained.recipe)
 
 
-@cache_in_session(max_entries=1)
+@cache_in_session
 def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
     recipe, data = trained.recipe, experiments.validation_data(trained.recipe)
     if not isinstance(trained.task, MadeUpTask):
@@ -318,7 +316,7 @@ def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
 @fragment
 def write_text() -> None:
     """Draw the prompt, the generated text, and what may come next, if the network writes."""
-    trained = trained_slot.session_slot().trained
+    trained = own_models.session_models().trained
     if trained is None or not trained.task.predicts_next or not isinstance(trained.network, Tagger):
         return
     st.header(say("training", "writes"))

@@ -5,33 +5,28 @@ answer-most = { $query } attends most to { $key }: **{ WEIGHT($weight) }** ({ $w
 answer-other = { $query } attends most to { $other }: **{ WEIGHT($second) }** ({ $where }). { $key } gets **{ WEIGHT($weight) }**.
 answer-only = { $query } has only one token to attend to, { $key }: **{ WEIGHT($weight) }** ({ $where }).
 answer-hidden = { $query } cannot attend to { $key }: the mask hides it ({ $where }).
-answer-two = From { $query } to { $key }, head { $head } gives **{ WEIGHT($first) }** and head { $other } **{ WEIGHT($second) }**.
 
 shown-one = layer { $layer }, head { $head }
-shown-two = layer { $layer }, head { $head } minus head { $other }
 shown-average = layer { $layer }, average of heads
 
 drawing = How it is drawn
 show = Show
     .help = A head is one of the attention computations that run side by side in a layer.
-other = minus head
 colours = Colours
     .help = square root: faint attention shows too. linear: half the weight has half the colour.
 hide = hide special tokens
     .help = Leaves padding, [CLS] and [SEP] out of maps, lines, ranking and rollout. All numbers still count them.
-stretch = stretch colours
-    .help = The strongest colour is the large map's largest weight instead of 1.
 map =
     .alt = Attention of { $name }: queries in rows, keys in columns
-map-one = **{ $name }.** Row = query, the token that attends; column = key, the token attended to. Click a cell.
-map-two = **{ $name }.** Violet: head { $head } gives more weight. Orange: head { $other } does.
+    .caption = **{ $name }.** Row = query, the token that attends; column = key, the token attended to. Click a cell.
 grid =
     .alt = Thumbnails of attention: { $layers } × { $heads } heads, layers in rows
     .caption = **Every head.** Row = layer, column = head. Click one to open it.
     .click = The open head. Arrow keys open its neighbours.
-    .table = The numbers: click a row to open its head
+    .table = The largest weight of each head: layers in rows
 
 linking = Heads that link { $query } to { $key }, the strongest first
+    .head = Layer { $layer }, head { $head }: { $weight }
 linking-hidden = No head links { $query } to { $key }: the mask hides the key.
 
 question-more = Why does { $query } look at { $key }?
@@ -64,32 +59,20 @@ test =
 test-row-swap = swapped: { $sentence }
 test-row-replace = replaced: { $sentence }
 test-row-move = moved: { $sentence }
-word = Another word in the key's place: choose one, or type your own
-ten = Test this head in ten other sentences
-    .help = In each, a pronoun follows two nouns. The nouns are then exchanged.
-    .counts = In { $n } other sentences the head follows the word { $word } times, the place { $place } times; { $close } are too close to tell.
 
 steps = How it comes about
-    .title = How it comes about
-    .help = sources: what wrote the two vectors. competition: the other keys, in the softmax. products: q · k, number by number. what it moves: the value behind the weight.
+    .help = sources: what wrote the two vectors. what it moves: the value behind the weight.
 sources = A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. Each part of { $key } is shown minus that of { $rival }, as the softmax sees only differences.
     .alt = Bars: parts of the difference of two keys' scores, by source of the keys' vectors
     .caption = **By what wrote the keys' vectors.** Bars to the right favour { $key }, to the left { $rival }. They add up to { NUM($lead) }, with every norm at this run's scale (rounding: { NUM($rounding, digits: 1) }); the table splits them by the query's sources too.
 sources-none = There is nothing to compare here: the other steps show the computation.
-competition = All { $keys } weights of { $query } add up to 1. One point more of score is 2.72 times the weight.
-    .alt = Bars: attention weights of one query's keys
-    .caption = **The keys of { $query }**, with weight and score; the amber bar is { $key }.
-    .table = The numbers: click a row to choose the rival
-products = { $query } asks with its query vector q, { $key } answers with its key vector k: { $size } numbers each.
-    .alt = Bars: products of query and key, number by number
-    .caption = The products, each divided by √d_head = { NUM($root) }, add up to { NUM($score, digits: 4) }; the distance adds { NUM($distance) } to the score.
 moved = Behind $W_O$ this is { $share } % of attention's output, all heads together (by projection).
     .alt = Bars: each key's share of the head's output
     .caption = **Whose values make up the head's output for { $query }?** A key's share is w v, projected on z = Σ w v: a heavy weight on a short value moves little (Kobayashi et al. 2020). The amber bar is { $key }.
 
 view = Look closer
-    .title = Look closer: seven more views of the heads
-    .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by one weight. what heads are known for: their habits. the query's stream: what writes to its vector.
+    .title = Look closer: six more views of the heads
+    .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. rollout: attention traced back to the input. heads that link: all heads by one weight. what heads are known for: their habits.
 row =
     .table = The numbers: click a row to choose its key
 lines =
@@ -108,23 +91,14 @@ rollout =
     .caption = Which share has each input token (column) in each position (row) after layer { $layer }? Attention rollout (Abnar & Zuidema 2020) averages heads and multiplies layers; it knows no values, no feed-forward, and takes every result to stay at its query.
 link = { $query } gives { $key } the most weight in **layer { $layer }, head { $head }**: { WEIGHT($weight) }. In { $n_first } of { $n_heads } heads it is the strongest key.
     .caption = z: how unusual the weight is for its head, in standard deviations of the log-odds at the same distance. Click a row to open its head.
-habits = Measured on
-    .help = fixed sentences: { $n } short ones that come with this app. this text: the sentence that you look at.
-    .caption = Share of a head's weight that goes to the keys of each rule, averaged over queries (Clark et al. 2019, Voita et al. 2019); position only: the variance of weights that the distance explains (R²). Click a row to open its head.
-known = **Layer { $layer }, head { $head }** is known for: { $rule } ({ WEIGHT($share) }).
+habits = Measured on { $n ->
+    [one] this sentence: the tokenizer does not know the words of others
+   *[other] { $n } fixed sentences
+}. Share of a head's weight that goes to the keys of each rule, averaged over queries (Clark et al. 2019, Voita et al. 2019); position only: the variance of weights that the distance explains (R²). Click a row to open its head.
+known-for = **Layer { $layer }, head { $head }** is known for: { $rule } ({ WEIGHT($share) }).
 known-none = **Layer { $layer }, head { $head }** is known for none of these.
-open-head = Layer { $layer }, head { $head } is open above
-
-stream = The vector of { $token } that leaves the encoder is a sum of what its sources wrote. The largest share comes from **{ $source }**: { SHARE($share) }.
-    .alt = Bars: share of each source in the final vector of one token
-    .caption = Each part's share is its projection on the final vector x, part · x / ‖x‖²; together they are 1. The table has the lengths as written.
-lens = **What would { $token } be read as on its way?**
-    .none = No output head reads this encoder's vectors. A network that you train on the Training page has one.
-    .caption = The network's own output head at every depth (the *logit lens*, nostalgebraist 2020). It was trained on the last depth only.
 
 head-off = **Layer { $layer }, head { $head } is off.** Its pattern stays, but nothing reads what it gathers. With your changes the sentence vector moves by **{ SHARE($moved) }** of its length.
 head-cut = **{ $query } no longer looks at { $key } in layer { $layer }, head { $head }**: its other keys share the weight. With your changes the sentence vector moves by **{ SHARE($moved) }** of its length.
 try-off = What if this head were off?
-    .made = Head switched off. Undo
 try-cut = What if it could not look there?
-    .made = Link removed. Undo

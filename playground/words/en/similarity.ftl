@@ -10,8 +10,10 @@ cut = { $n ->
 } cut after { $tokens } tokens.
 
 answer-one = There is only one sentence. Type a second one, and this page says how alike they are.
-answer-pair = { $one } and { $other }: the cosine of their vectors is **{ NUM($cosine) }**, where 1 is the same direction and 0 a right angle.
-answer-closest = { $one } and { $other } are the closest pair: the cosine of their vectors is **{ NUM($cosine) }**, where 1 is the same direction. The median of all { $pairs } pairs is **{ NUM($median) }**.
+answer-closest = { $one } and { $other } are the closest pair: the cosine of their vectors is **{ NUM($cosine) }**, where 1 is the same direction. The median ({ $pairs ->
+    [one] one pair
+   *[other] { $pairs } pairs
+}) is **{ NUM($median) }**.
 answer-framed = In the red frame are { $first } and { $second }: **{ NUM($framed) }**.
 answer-swapped = They have the same words in another order: a high cosine does not mean the same meaning.
 answer-random = It means nothing: these weights are **random**.
@@ -21,16 +23,10 @@ run = { $sentences ->
     [one] One sentence
    *[other] { $sentences } sentences
 } of { $shortest } to { $longest } tokens.
-english-only = **English only:** the trained model learnt from English, and { $n ->
-    [one] one sentence here looks
-   *[other] { $n } sentences here look
-} like another language.
-change = Your change *{ $name }* is made in { $made } of { $all } sentences.
+english-only = **English only:** the trained model learnt from English, and some sentences here look like another language.
 
 list = More sentences to compare, one a line
     .help = They join the sidebar's, up to { $most } sentences.
-compare = Compare
-fill = Put the example into the list
 first = First sentence
 second = Second sentence
 
@@ -47,7 +43,7 @@ ranking = Every pair, the closest first
 
 closer = Why are the two sentences in the red frame alike, or not?
 view = View
-    .help = token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run again. map by depth: all sentences on two axes, layer by layer.
+    .help = token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run again. by depth: the cosine after each block.
 
 tokens =
     .alt = Heatmap of what each pair of tokens adds to the cosine of two sentences
@@ -57,31 +53,24 @@ tokens =
 sums =
     .alt = Bars: what each token of the { $which } sentence adds to the cosine
     .caption = Sentence { $number }: what each token adds to the cosine. If there are many, the last bar is the sum of the weakest.
-    .reading = The strongest is { $token } with { NUM($strongest) }. All bars add up to { NUM($sum) }.
 
 left-out = One word at a time is taken out of the text, and the shorter text is run again. The other sentence stays whole. Each punctuation mark at the start or end of a word is its own word.
     .changes = Changes that name a token, a position or a sentence are not made here. Without them, the cosine is { NUM($cosine) }.
     .one = Sentence { $number } has only one word: without it, nothing is left to run.
     .alt = Bars: the change of the cosine without each word of the { $which } sentence
-    .caption = Sentence { $number } without each of its words: the change of the cosine. If there are many, the strongest are drawn and the table has all.
-    .reading = The largest change is without { $word }: from { NUM($before) } to { NUM($after) }.
+    .caption = Sentence { $number } without each of its words: the change of the cosine. The largest is without { $word }: from { NUM($before) } to { NUM($after) }. If there are many, the strongest are drawn and the table has all.
     .axis = change of the cosine
 
-map =
-    .alt = Map of { $depths } depths: where { $n } sentences lie on two axes
-    .caption = A dot is a sentence's vector at the chosen depth, the chosen pair in red. A grey line is a chosen sentence's path through all depths, from the ring (depth 0) along the arrows. The axes are the two directions in which the sentences differ most over all depths (principal component analysis), so they stay while the depth changes. Each depth's mean is subtracted.
-    .reading = At depth { $depth }, the chosen pair's cosine is { NUM($cosine) }. The axes hold { SHARE($all) } of the variance of all depths, and { SHARE($here) } of this depth's.
-    .few = A map needs at least three sentences.
-    .depth = Depth: layers passed (0 = embeddings; a final norm is one more)
+depths =
+    .alt = Lines: the cosine of the chosen pair and the median of all pairs, by depth
+    .caption = The cosine after each block (0 = embeddings; a final norm is one more). If the chosen pair leaves the median, the blocks there tell the two apart, or find them alike.
 
 how = What these numbers are, and what they do not prove
 pooling-mean = **One vector.** A sentence's vector is the mean of its tokens' vectors (Reimers & Gurevych 2019, section 3).
-pooling-first = **One vector.** A sentence's vector is that of its first token, { $token }. Cosines between different sentences go from { NUM($low) } to { NUM($high) }; with the mean, from { NUM($mean_low) } to { NUM($mean_high) }.
-pooling-padding = **One vector, with a mistake.** The mean also counts [PAD], which fills every sentence up to { $width } tokens. The chosen pair's cosine is { NUM($cosine) } instead of { NUM($mean) }, and depends on the longest sentence of the list. No error is raised.
+pooling-first = **One vector.** A sentence's vector is that of its first token alone: the model has to have been trained to put the sentence there.
+pooling-padding = **One vector, with a mistake.** The mean also counts [PAD], which fills every sentence up to the longest: a cosine depends on the other sentences of the list. No error is raised.
 weights-minilm = **Trained for this.** The model read pairs of texts that belong together, such as a question and its answer. Training moved their mean vectors together, and those of other pairs apart.
 weights-random = **Random weights.** Nothing was learnt: a cosine shows which tokens two sentences share, where they stand, and chance.
 weights-other = **Not trained for this.** These weights were trained for another task. A high cosine need not mean the same meaning.
 reading = **How to read a cosine.** It compares directions. A shared topic and shared words raise it, even if the meaning turns around: a negation is one small word, and another order changes no word. Read it beside the other pairs, and beside the tokens that both have in common.
-    .example = *The film was good.* is at { NUM($negation) } to *The film was not good.*, and at { NUM($other) } to *I enjoyed the movie.* *The dog bit the man.* is at { NUM($swapped) } to *The man bit the dog.*
-parts-first = **The sum.** $a$ and $b$ are 1 for the first token and 0 for all others, so one pair of tokens is the whole cosine.
-parts-mean = **The sum.** $x_i$ and $y_j$ are the tokens' vectors as they leave the encoder, $\bar x$ and $\bar y$ their means. Every token weighs the same: $a_i = 1/{ $n }$ and $b_j = 1/{ $m }$.
+parts = **The sum.** $x_i$ and $y_j$ are the tokens' vectors as they leave the encoder, $\bar x$ and $\bar y$ the sentences'. Every token that counts weighs the same: $a_i = 1/{ $n }$ and $b_j = 1/{ $m }$.

@@ -71,13 +71,10 @@ check = Recomputed with these formulas from what the model put in, in 64 bits: t
 changes = **What if: here your changes act.** { $names }. The model goes on with what they set.
 changed-keys = The { $title } of every key as your changes set it; the paler bar is what the model computed. A score of −∞ has no bar.
 
-both = **Before and now**
+both = **Before and now.**
 these-numbers = these numbers
 nearest = { $name }, in its layer { $layer }, head { $head }
 no-such-stage = The encoder of { $name } has no such stage.
-number = number { $number }
-change-largest = *{ $name }*: the largest change is that of { $at }: { NUM($before, digits: 4) } → { NUM($after, digits: 4) }.
-change-size = *{ $name }*: { $before } numbers before, { $after } now, which cannot be subtracted.
 
 dropout = What dropout does during training
 drops = During training, *dropout* sets each number to 0 with probability p = { $p } and multiplies the others by 1 / (1 − p) = { NUM($factor, digits: 4) }. The draw is random; the sidebar's seed { $seed } repeats it. Cells show the factors; the strongest colour is a factor of 0, and gaps were 0 before. Together with dropout in the layers below, this moves the layer's output for this token by { SHARE($moved) } of its length. Computed without your changes; all stages above are without dropout, as after training.
@@ -86,18 +83,10 @@ drops = During training, *dropout* sets each number to 0 with probability p = { 
 stage = Stage
 back = Back
 next = Next
-following = Next: { $stage }
 place = { $at } of { $of }
 ways = Go through it as tutorial { $tutorial } does
 path = Order
     .help = as the data moves: from the embedding to the output. as tutorial B: from attention outwards, the order of { $tutorial }.
-input = Input
-sentence = Sentence
-other-preset = With the preset of tutorial { $tutorial }, each chapter has the tutorial's own small input.
-own-input = The tutorial's own input for this chapter has the shape **({ $sentences }, { $tokens }, { $features })**: sentences, tokens, features; { $heads ->
-    [one] one head
-   *[other] { $heads } heads
-}. Its vectors x0, x1, … are standard normal numbers drawn from the sidebar's seed. It is computed without your changes, and for the present settings alone.
 
 chapter-attention = **Chapter 1 of 5: Attention.** Take queries, keys and values as given. A query is compared with every key, and the answers decide how much of each value goes into the result.
 chapter-self-attention = **Chapter 2 of 5: Self-attention.** The sentence asks itself: queries, keys and values are learned maps of the same vectors.

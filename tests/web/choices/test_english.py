@@ -14,9 +14,8 @@ from playground.language.family import change, load_shipped
 from playground.language.network import Spec, save
 from playground.link import english, open_link
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
-from playground.runs.budget import choose_device
 from playground.web.choices import english as choices
-from playground.web.session.networks import EnglishNetworks
+from playground.web.session.result_cache import ResultCache
 from playground.web.session.services import other_services
 from playground.web.sidebar import weights_panels
 from playground.weights.store import NetworkStore
@@ -40,7 +39,7 @@ MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT
 def own_store(tmp_path: Path) -> Iterator[NetworkStore]:
     """A store in which nothing is kept, of this test's own."""
     store = NetworkStore(tmp_path)
-    with other_services(networks=EnglishNetworks(store, lambda: choose_device("cpu"))):
+    with other_services(store=store, results=ResultCache(10**9)):
         yield store
     clear_session_resource_cache(SESSION)  # every AppTest has the same session
 

@@ -18,7 +18,7 @@ from playground.web.choices import setup
 from playground.web.choices.open_page import restore_page_values, write_back
 from playground.web.choices.setup import setup_of
 from playground.web.session.caches import APP
-from playground.web.session.weights_cache import this_session
+from playground.web.session.result_cache import this_session
 from tests.web.app_test import SMALL, open_page, sentences
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}
@@ -50,7 +50,7 @@ def script() -> None:
 
     @st.fragment
     def fragment() -> None:
-        widgets.whole("attention_other", high=5)
+        widgets.whole("norms_norm", high=5)
         st.session_state["in_fragment"] = current_setup()
 
     open_page("attention")
@@ -70,7 +70,7 @@ def test_a_run_and_its_fragment_share_one_setup_until_a_choice_changes() -> None
     app = AppTest.from_function(script).run()
     first, *others = setups(app)
     assert all(other is first for other in others)
-    app.slider(key="attention_other").set_value(2).run()
+    app.slider(key="norms_norm").set_value(2).run()
     assert all(one is first for one in setups(app)), "the page's own parameters are not in it"
     app.number_input(key="seed").set_value(3).run()
     second, *others = setups(app)
@@ -196,12 +196,12 @@ def test_a_widget_takes_its_settled_value_and_the_link_stays(
 
 
 def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    browser = Browser(monkeypatch, {}, v=["0"], d_model=["512"], attention_other=["4"], utm=["x"])
-    reading = LinkReading({"d_model": 512, "attention_other": 4}, [], is_exact=False)
+    browser = Browser(monkeypatch, {}, v=["0"], d_model=["512"], norms_norm=["4"], utm=["x"])
+    reading = LinkReading({"d_model": 512, "norms_norm": 4}, [], is_exact=False)
     with pytest.raises(RerunError):
         write_back(reading, AT_FIRST | {"d_model": 512}, AT_FIRST | {"d_model": 512, "n_heads": 16})
     assert browser.session_state == {}
-    assert browser.query_params == {"utm": ["x"], "d_model": ["512"], "n_heads": ["16"], "attention_other": ["4"]}
+    assert browser.query_params == {"utm": ["x"], "d_model": ["512"], "n_heads": ["16"], "norms_norm": ["4"]}
 
 
 # --- a step back in the browser's history
@@ -214,13 +214,13 @@ def test_without_a_widget_the_link_takes_it_and_the_script_starts_again(monkeypa
 def test_a_step_back_to_a_page_brings_its_values_back_into_the_link(
     arrived: bool, is_step_back: bool, address: list[str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = {"attention_other": 5, "attention_view": "lines", "norms_norm": 2}
+    session = {"norms_norm": 5, "positions_first": 2}
     browser = Browser(monkeypatch, session)
     context = SimpleNamespace(is_history_navigation=is_step_back)
     monkeypatch.setattr("playground.web.choices.open_page.get_script_run_ctx", lambda: context)
     with pytest.raises(RerunError) if address else nullcontext():
-        restore_page_values("attention", arrived=arrived)
-    assert browser.query_params == ({"attention_other": address} if address else {})
+        restore_page_values("norms", arrived=arrived)
+    assert browser.query_params == ({"norms_norm": address} if address else {})
 
 
 def test_a_pages_parameters_start_with_its_name() -> None:

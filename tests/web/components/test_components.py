@@ -1,7 +1,6 @@
 """What the browser draws our components from."""
 
 import json
-import math
 import re
 from pathlib import Path
 from typing import Any
@@ -10,16 +9,14 @@ import pytest
 import streamlit as st
 from streamlit.testing.v1 import AppTest
 
-from playground.charts.chart import LabelledRows
 from playground.web import components
-from playground.web.components.charts import _describe_longest
 from tests.web.app_test import drawn_bars, working
 
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
         from playground.charts.chart import LabelledRows
-        from playground.web.components.charts import draw_bars
+        from playground.web.components.drawings import draw_bars
 
         bars = LabelledRows(
             ["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part"
@@ -34,25 +31,20 @@ def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> N
     assert data["alt"] == "Bars. The longest bar is b, at x."
 
 
-def test_bars_without_a_number_have_no_longest() -> None:
-    assert _describe_longest(LabelledRows(["x"], [math.nan], [""], ["–"], "")) == ""
-
-
 FOLDER = Path(components.__file__).parent
-HELPERS = re.findall(r"^const (\w+)", (FOLDER / "elements.js").read_text(encoding="utf-8"), re.MULTILINE)
 
 
 @pytest.mark.parametrize("script", sorted(FOLDER.glob("*/*.js")), ids=lambda script: script.stem)
-def test_a_component_has_its_files_and_the_helpers_that_it_calls(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_component_has_its_files_and_the_helpers(script: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     declared: dict[str, dict[str, Any]] = {}
     monkeypatch.setattr(st.components.v2, "component", lambda name, **texts: declared.update({name: texts}))
-    faces = "\n".join(module.read_text(encoding="utf-8") for module in FOLDER.rglob("*.py"))
-    ((name, options),) = re.findall(rf'= load_component\("({script.stem})"(.*)\)', faces)
-    components.load_component(name, draws="draws=True" in options)
+    components.load_component(script.stem)
     texts, source = declared[script.stem], script.read_text(encoding="utf-8")
     assert texts["js"].endswith(source)
     for kind in ("html", "css"):
         file = script.with_suffix(f".{kind}")
         assert texts[kind] == (file.read_text(encoding="utf-8") if file.exists() else None)
-    called = [helper for helper in HELPERS if re.search(rf"\b{helper}\b", source)]
-    assert bool(called) == ("draws=True" in options)
+    faces = "\n".join(module.read_text(encoding="utf-8") for module in FOLDER.rglob("*.py"))
+    assert f'"{script.stem}"' in faces
+    helpers = re.findall(r"^const (\w+)", (FOLDER / "elements.js").read_text(encoding="utf-8"), re.MULTILINE)
+    assert not set(helpers) & set(re.findall(r"\b(?:const|let|function) (\w+)", source))

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from playground.errors import WeightsError
 from playground.jobs import JobStatus
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
@@ -17,8 +16,7 @@ from playground.web.session.experiments import (
     training_bytes,
     validation_data,
 )
-from playground.web.session.memory_budget import MemoryBudget, MemoryReservation
-from playground.web.session.services import other_services, services
+from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
 from tests.web.experiment_pages import TEXT, recipe, run
@@ -114,7 +112,7 @@ def test_a_stopped_experiment_is_in_progress_until_its_last_step_is_done() -> No
 @pytest.fixture
 def memory() -> Iterator[MemoryBudget]:
     """100 bytes for the test, of which nobody has any."""
-    with other_services(memory=MemoryBudget(100, [services().pool.forget_results])) as here:
+    with other_services(memory=MemoryBudget(100, services().pool.forget_results)) as here:
         yield here.memory
 
 
@@ -151,24 +149,6 @@ def test_an_experiment_without_memory_is_refused_and_lets_others_run(memory: Mem
     assert memory.n_bytes == 100
     session.disconnect()
     until(lambda: memory.n_bytes == 60)
-
-
-def test_a_shared_result_counts_once_and_gives_way_if_nobody_holds_it(memory: MemoryBudget) -> None:
-    def train() -> Experiment[Any]:
-        count: Any = Count(1)
-        return join_experiment("inputs", count, n_bytes=60, key="one", kept=lambda state: state.result)
-
-    needed = MemoryReservation(60)
-    visitors = [train(), train()]
-    until(lambda: all(each.ended for each in visitors))
-    assert visitors[0].state is visitors[1].state
-    assert memory.n_bytes == 50
-    with pytest.raises(WeightsError):
-        memory.reserve(needed)
-    visitors.clear()
-    memory.reserve(needed)
-    assert memory.n_bytes == 60
-    memory.release(needed)
 
 
 @pytest.mark.parametrize("task", ["reverse", "seq2seq-copy"])

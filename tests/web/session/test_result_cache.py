@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
 from types import SimpleNamespace
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -21,26 +20,13 @@ from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import setup_of
-from playground.web.session import caches, uploaded_files, weights_cache
-from playground.web.session.result_cache import ResultCache, size_in_bytes
-from playground.web.session.services import other_services
-from playground.web.session.uploaded_files import UploadedWeights
-from playground.web.session.weights_cache import (
-    cache_by_weights,
-    cache_for_everybody,
-    common_owner,
-    this_session,
-)
+from playground.web.session import caches, result_cache
+from playground.web.session.own_models import UploadedWeights
+from playground.web.session.result_cache import ResultCache, size_in_bytes, this_session
 from tests.link.test_params import DEFAULTS
 from tests.model.strategies import configs
 
-
-@dataclass(frozen=True)
-class Pair:
-    """Two arrays of a run."""
-
-    tokens: tuple[str, ...]
-    arrays: dict[str, np.ndarray]
+TEXT = TextKey("char", 0, 8, ("ab",))
 
 
 class LeftError(Exception):
@@ -52,7 +38,7 @@ def leave() -> None:
 
 
 def test_the_latest_used_results_are_kept_up_to_the_bytes() -> None:
-    cache, computed = ResultCache(4_000, size_in_bytes), []
+    cache, computed = ResultCache(4_000), []
 
     def find(n: int) -> np.ndarray:
         return cache.find(n, lambda: computed.append(n) or np.zeros(n, np.uint8))  # type: ignore[func-returns-value]
@@ -60,9 +46,9 @@ def test_the_latest_used_results_are_kept_up_to_the_bytes() -> None:
     for n in (100, 200, 100, 300, 400, 100, 5_000, 5_000, 200):  # each takes 1,000 bytes more; 200 was used longest ago
         assert len(find(n)) == n
     assert computed == [100, 200, 300, 400, 5_000, 5_000, 200]
-    assert cache.size <= 4_000
+    assert cache.n_bytes <= 4_000
     cache.clear()
-    assert cache.size == 0
+    assert cache.n_bytes == 0
 
 
 @pytest.mark.parametrize("leaves", [False, True])
@@ -98,6 +84,14 @@ def test_equal_work_is_done_once_and_whoever_waits_takes_over_where_it_fails(lea
     assert found == [0, 0, 0]
 
 
+@dataclass(frozen=True)
+class Pair:
+    """Two arrays of a run."""
+
+    tokens: tuple[str, ...]
+    arrays: dict[str, np.ndarray]
+
+
 def test_sizes_count_arrays_tensors_and_texts() -> None:
     run = Pair(("[CLS]", "it"), {"pattern": np.zeros((12, 800), np.float32), "mask": np.zeros(8, bool)})
     for value, size in ((run, 12 * 800 * 4), (torch.zeros(100, 100), 40_000), (torch.nn.Linear(100, 100), 40_400)):
@@ -114,31 +108,15 @@ def test_an_encoder_of_shared_tensors_is_the_encoder_bit_by_bit(config: ModelCon
     assert not any(parameter.requires_grad for parameter in shared.parameters())
 
 
-class Key(NamedTuple):
-    place: int
-    model: WeightsId
-
-    def owner(self) -> Owner:
-        return self.model.owner()
-
-
-class Both(NamedTuple):
-    one: WeightsId
-    other: WeightsId
-
-    def owner(self) -> Owner:
-        return common_owner(*self)
-
-
 class Sessions:
     """Visitors, of whom one asks at a time; each has what Streamlit would keep in that session's cache."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.asking = ""
-        self.caches: defaultdict[str, dict[object, ResultCache]] = defaultdict(dict)
+        self.caches: defaultdict[str, ResultCache] = defaultdict(lambda: ResultCache(10**6))
         context = lambda **_: SimpleNamespace(session_id=self.asking)  # noqa: E731
-        monkeypatch.setattr(weights_cache, "get_script_run_ctx", context)
-        monkeypatch.setattr(weights_cache, "_session_caches", lambda: self.caches[self.asking])
+        monkeypatch.setattr(result_cache, "get_script_run_ctx", context)
+        monkeypatch.setattr(caches, "session_results", lambda: self.caches[self.asking])
 
     @contextmanager
     def of(self, name: str) -> Iterator[Owner]:
@@ -151,70 +129,42 @@ def sessions(monkeypatch: pytest.MonkeyPatch) -> Sessions:
     return Sessions(monkeypatch)
 
 
-def test_two_visitors_uploads_of_one_name_are_never_mixed(sessions: Sessions) -> None:
-    computed = count()
+def run_key(weights: WeightsId) -> RunKey:
+    return RunKey(TEXT, 0, weights, ModelConfig(vocab_size=9), 0, causal=False)
 
-    @cache_by_weights
-    def compute(things: Key, factor: int) -> int:
-        return next(computed)
 
-    @cache_by_weights
-    def compare(things: Both) -> int:
-        return next(computed)
+@pytest.mark.parametrize("weights", [MINILM, RANDOM, TRANSLATOR, None])
+def test_what_is_everybodys_is_computed_once_for_all_and_nothing_else_is_shared(
+    sessions: Sessions, weights: WeightsId | None
+) -> None:
+    """Two visitors' uploads of one name have equal keys."""
+    computed, names, found = count(), dict[str, WeightsId](), dict[str, list[int]]()
 
-    ids: dict[str, WeightsId] = {}
-    found: dict[str, list[int]] = {}
+    def remember(weights: WeightsId) -> list[int]:
+        keys = (weights, run_key(weights), (run_key(weights), 2))
+        return [caches.APP.remember(remember, key, lambda: next(computed)) for key in (*keys, *keys)]
+
     for name in ("Ann", "Bob"):
         with sessions.of(name) as owner:
-            mine = ids[name] = WeightsId("model.safetensors", owner)
-            for _ in range(2):
-                found[name] = [compute(Key(1, mine), 2), compare(Both(RANDOM, mine)), compare(Both(mine, RANDOM))]
-    assert found == {"Ann": [0, 1, 2], "Bob": [3, 4, 5]}
-    assert ids["Ann"] == ids["Bob"], "caches would take one for the other"
+            names[name] = weights or WeightsId("model.safetensors", owner)
+            found[name] = remember(names[name])
+    assert names["Ann"] == names["Bob"]
+    assert (found["Ann"] == found["Bob"]) == (weights is not None)
+    assert all(len(set(numbers)) == 3 for numbers in found.values())
     with sessions.of("Bob"):
-        for weights in (Both(RANDOM, ids["Ann"]), Both(ids["Bob"], ids["Ann"])):
+        if weights is None:
             with pytest.raises(UnavailableError):
-                compare(weights)
-        with pytest.raises(UnavailableError):
-            compute(Key(1, ids["Ann"]), 2)
-
-
-@pytest.mark.parametrize("weights", [MINILM, RANDOM, TRANSLATOR])
-def test_what_is_everybodys_is_computed_once_for_all(sessions: Sessions, weights: WeightsId) -> None:
-    computed = count()
-
-    @cache_by_weights
-    def compute(things: Key) -> int:
-        return next(computed)
-
-    seen = set()
-    for name in ("Ann", "Bob"):
-        with sessions.of(name):
-            seen.add(compute(Key(2, weights)))
-    assert (weights.owner(), len(seen)) == (EVERYBODY, 1)
-
-
-def test_other_services_have_other_results() -> None:
-    compute = cache_for_everybody()(object)
-    before = compute()
-    with other_services(results=ResultCache(1)):
-        assert compute() is not before
-    assert compute() is before
+                remember(names["Ann"])
 
 
 def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pytest.MonkeyPatch) -> None:
     upload = UploadedWeights("model.safetensors", "0f3a", {}, SimpleNamespace(settings={"vocab_size": 0}), None)  # type: ignore[arg-type]
-    monkeypatch.setattr(
-        "playground.web.choices.setup.own_weights", lambda each: upload if each["weights"] == "mine" else None
-    )
-    monkeypatch.setattr(uploaded_files, "own_tokenizer_key", lambda: "")
+    own = lambda each: upload if each["weights"] == "mine" else None  # noqa: E731
+    monkeypatch.setattr("playground.web.choices.setup.own_weights", own)
     with sessions.of("Ann") as ann:
-        owners = {choice: setup_of(DEFAULTS | {"weights": choice}).weights.owner() for choice in ("minilm", "random")}
-        mine = setup_of(DEFAULTS | {"weights": "mine"}).weights
-    assert set(owners.values()) == {EVERYBODY}
-    assert (mine, mine.owner()) == ("0f3a", ann)
-    text = TextKey("char", 0, 8, ("ab",))
+        for choice, owner in (("minilm", EVERYBODY), ("random", EVERYBODY), ("mine", ann)):
+            weights = setup_of(DEFAULTS | {"weights": choice}).weights
+            for copied in (weights, copy.deepcopy(weights), pickle.loads(pickle.dumps(weights))):
+                assert (copied, copied.owner()) == (weights, owner)
     with sessions.of("Bob"), pytest.raises(UnavailableError):
-        caches.run_sentence(RunKey(text, 0, mine, ModelConfig(vocab_size=9), 0, causal=False))
-    for copied in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
-        assert (copied, copied.owner()) == (mine, ann)
+        caches.run_sentence(run_key(weights))

@@ -17,9 +17,9 @@ from playground.training.trained_network import (
     run_key,
     save,
 )
-from playground.web.session import trained_slot
+from playground.web.session import own_models
+from playground.web.session.own_models import MOST_RUNS, OWN, OwnModels
 from playground.web.session.services import services
-from playground.web.session.trained_slot import MOST_RUNS, SLOT, TrainedSlot
 from tests.training.trained import trained
 from tests.web.app_test import captions, charts, choose, open_page, press, prose, sentences, values, working
 from tests.web.experiment_pages import OWN_TEXT, measured, training_page
@@ -44,14 +44,14 @@ def test_a_name_has_the_key_and_the_share_and_nothing_breaks_it() -> None:
     for wrong in ("", "abc-1", f"{key}-", f"{key}-x", f"{key}-123456", f"{key}-²", f"../{key}-1", f"{key}\n"):
         assert key_in(wrong) == ""
     with pytest.raises(ValueError, match="no hash"):
-        services().networks.store.find("../secret", bytes)
+        services().store.find("../secret", bytes)
 
 
 def test_what_was_stored_comes_back_to_another_session_and_nothing_else_does() -> None:
-    one, slot = trained(), TrainedSlot()
+    one, slot = trained(), OwnModels()
     slot.fetch(name_run(one))
     assert not slot.runs
-    trained_slot.store(run_of(one))
+    own_models.store(run_of(one))
     slot.fetch(name_run(one))
     found = slot.newest
     assert found is not None
@@ -65,13 +65,13 @@ def test_what_was_cancelled_or_is_a_visitors_own_is_not_stored() -> None:
     cancelled = replace(one, results=replace(one.results, outcome="cancelled"))
     own_text = replace(one, recipe=replace(one.recipe, task="characters", text="what I typed"))
     for each in (cancelled, own_text, one):
-        trained_slot.store(KeptRun(each, "opened" if each is one else "trained"))
-        assert not services().networks.store.path(key_in(name_run(each))).exists()
+        own_models.store(KeptRun(each, "opened" if each is one else "trained"))
+        assert not services().store.path(key_in(name_run(each))).exists()
 
 
 @pytest.mark.parametrize("kind", ["damaged", "of another run", "foreign"])
 def test_a_wrong_file_in_the_store_is_deleted(kind: str) -> None:
-    one, store, slot = trained(), services().networks.store, TrainedSlot()
+    one, store, slot = trained(), services().store, OwnModels()
     foreign = safetensors.torch.save({}, {"format": "x", "recipe": json.dumps({})})
     content = {"damaged": save(one)[:200], "of another run": save(trained("sort")), "foreign": foreign}[kind]
     key = key_in(name_run(one))
@@ -82,7 +82,7 @@ def test_a_wrong_file_in_the_store_is_deleted(kind: str) -> None:
 
 
 def test_a_session_keeps_the_newest_runs_and_each_once() -> None:
-    slot = TrainedSlot()
+    slot = OwnModels()
     networks = [trained("reverse", seed=seed) for seed in range(MOST_RUNS + 1)]
     for one in (*networks, networks[-2]):
         slot.put(run_of(one))
@@ -103,14 +103,14 @@ def test_how_near_another_processor_came_is_said_where_it_differs() -> None:
 def test_a_link_opens_the_network_for_a_classmate_and_after_a_reload() -> None:
     app = measured(training_page())
     assert "The link restores it" in captions(app)
-    before: TrainedNetwork = app.session_state[SLOT].trained
+    before: TrainedNetwork = app.session_state[OWN].trained
     name = name_run(before)
     again = open_page("training", run=name)
     assert f"Validation loss {before.results.validation_loss:.6f} nats" in captions(again)
     assert "It was trained on this server before." in captions(again)
     assert values(press(again, "training_look"), "weights", "run") == {"weights": "trained here", "run": name}
     other = open_page("attention", weights="trained here", run=name, text=before.example)
-    assert other.session_state[SLOT].trained.key == before.key
+    assert other.session_state[OWN].trained.key == before.key
     assert f"trained for {before.results.kept_step:,} steps" in captions(other)
     assert not sentences(other)
 
@@ -120,7 +120,7 @@ def test_where_the_store_has_it_no_more_the_page_says_so_and_start_trains_it_aga
     for page in ("training", "attention"):
         app = open_page(page, weights="trained here", run=name_run(one))
         assert "This server has not kept what the link's network has learnt" in sentences(app)
-        assert app.session_state[SLOT].runs == ()
+        assert app.session_state[OWN].runs == ()
 
 
 @pytest.mark.long
@@ -128,9 +128,9 @@ def test_where_the_store_has_it_no_more_the_page_says_so_and_start_trains_it_aga
 def test_runs_stay_side_by_side_and_each_opens() -> None:
     app = measured(training_page())
     assert "training_runs" not in charts(app)
-    first: TrainedNetwork = app.session_state[SLOT].trained
+    first: TrainedNetwork = app.session_state[OWN].trained
     measured(choose(app, training_lr=0.01))
-    newest: TrainedNetwork = app.session_state[SLOT].trained
+    newest: TrainedNetwork = app.session_state[OWN].trained
     assert len(charts(app)["training_runs"]) == 2
     assert f"**1: {first.results.validation_accuracy:.1%}**" in prose(app)
     assert f"**2: {newest.results.validation_accuracy:.1%}**" in prose(app)
@@ -146,7 +146,7 @@ def test_runs_stay_side_by_side_and_each_opens() -> None:
 def test_a_newer_run_does_not_replace_the_one_that_the_sidebar_shows() -> None:
     app = press(measured(training_page()), "training_look")
     name = values(app, "run")["run"]
-    app.session_state[SLOT].put(run_of(trained("sort")))
+    app.session_state[OWN].put(run_of(trained("sort")))
     assert values(working(app.run()), "weights", "run") == {"weights": "trained here", "run": name}
     assert values(choose(app, weights="random"), "run")["run"] == name_run(trained("sort"))
 

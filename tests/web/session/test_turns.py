@@ -2,8 +2,7 @@
 
 import threading
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +10,10 @@ import streamlit as st
 from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_token_string
 
 from playground.errors import BusyError
-from playground.runs.budget import check_interrupted, interruptible
+from playground.runs.budget import check_interrupted
 from playground.web.server.settings import Settings
 from playground.web.session import turns as turns_module
-from playground.web.session.services import Services, build_services, other_services, services
+from playground.web.session.services import Services, other_services, services
 from playground.web.session.turns import FairSemaphore, Turns, current_visitor, leave_turn
 from tests.waiting import until
 from tests.web.app_test import open_page, without_error
@@ -27,74 +26,62 @@ class StoppedError(Exception):
     """Ends a computation that nobody waits for."""
 
 
+def stop() -> None:
+    raise StoppedError
+
+
 class Visits:
     """Visitors in threads of their own, who note when they come in, and leave when they are told to."""
 
-    def __init__(self, places: FairSemaphore) -> None:
-        self.places = places
+    def __init__(self) -> None:
         self.inside: list[str] = []
         """Everybody who came in, in this order."""
         self._leave: dict[str, threading.Event] = {}
-        self._threads: list[threading.Thread] = []
 
-    def come(self, *names: str) -> None:
+    def come(self, places: FairSemaphore, *names: str) -> None:
         """Begin visits, whose visitors are the names without numbers; return once all are inside or wait."""
-        for n, name in enumerate(names, len(self._threads) + 1):
+        for name in names:
             self._leave[name] = threading.Event()
-            self._threads.append(threading.Thread(target=self._visit, args=(name,)))
-            self._threads[-1].start()
-            until(lambda n=n: len(self.inside) + len(self.places._waiting) == n)  # type: ignore[misc]
+            threading.Thread(target=self._visit, args=(places, name)).start()
+            until(lambda: len(self.inside) + len(places._waiting) == len(self._leave))
 
     def leave(self, name: str, inside: list[str]) -> None:
         """End a visit; these have come in by then."""
         self._leave[name].set()
         until(lambda: self.inside == inside)
 
-    def end(self) -> None:
-        for leave in self._leave.values():
-            leave.set()
-        for thread in self._threads:
-            thread.join(LONG)
-
-    def _visit(self, name: str) -> None:
-        with self.places.hold(name.rstrip("0123456789"), LONG, lambda: None):
+    def _visit(self, places: FairSemaphore, name: str) -> None:
+        with places.hold(name.rstrip("0123456789"), LONG, lambda: None):
             self.inside.append(name)
             assert self._leave[name].wait(LONG)
 
 
-@contextmanager
-def visits(places: FairSemaphore) -> Iterator[Visits]:
-    made = Visits(places)
-    try:
-        yield made
-    finally:
-        made.end()
+@pytest.fixture
+def visits() -> Iterator[Visits]:
+    made = Visits()
+    yield made
+    for leave in made._leave.values():
+        leave.set()
 
 
-def test_many_pages_of_one_visitor_never_take_more_than_one_place() -> None:
-    with visits(FairSemaphore(2)) as made:
-        made.come(*(f"a{n}" for n in range(10)), "b1", "c1")
-        assert made.inside == ["a0", "b1"]
-        made.leave("b1", ["a0", "b1", "c1"])
+def test_many_pages_of_one_visitor_never_take_more_than_one_place(visits: Visits) -> None:
+    visits.come(FairSemaphore(2), *(f"a{n}" for n in range(10)), "b1", "c1")
+    assert visits.inside == ["a0", "b1"]
+    visits.leave("b1", ["a0", "b1", "c1"])
 
 
-def test_the_first_come_first_but_there_is_a_place_for_those_whose_last_turn_was_short() -> None:
+def test_the_first_come_first_but_there_is_a_place_for_those_whose_last_turn_was_short(visits: Visits) -> None:
     places = FairSemaphore(1)
     places._seconds.update({"short": 0.1, "shorter": 0.0, "long": 5.0})
-    with visits(places) as made:
-        made.come("a", "long", "new", "short", "shorter")
-        order = ["a", "short", "shorter", "long", "new"]
-        assert made.inside == order[:2]
-        for n, name in enumerate(("short", "a", "long"), 3):
-            made.leave(name, order[:n])
+    visits.come(places, "a", "long", "new", "short", "shorter")
+    order = ["a", "short", "shorter", "long", "new"]
+    assert visits.inside == order[:2]
+    for n, name in enumerate(("short", "a", "long"), 3):
+        visits.leave(name, order[:n])
 
 
 def test_a_place_comes_back_however_a_visit_ends() -> None:
     places = FairSemaphore(1)
-
-    def stop() -> None:
-        raise StoppedError
-
     with places.hold("a", LONG, stop), ExitStack() as more:
         with pytest.raises(StoppedError):
             more.enter_context(places.hold("b", LONG, stop))
@@ -131,15 +118,10 @@ def test_the_long_place_is_beside_the_turns_and_takes_none() -> None:
 
 
 def test_a_computation_ends_if_its_visitor_has_gone_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    def stop() -> None:
-        raise StoppedError
-
     monkeypatch.setattr(turns_module, "current_visitor", lambda: ("somebody", stop))
     with pytest.raises(StoppedError), Turns(1, LONG).take():
         check_interrupted()
     check_interrupted()  # outside nothing ends
-    with pytest.raises(StoppedError), interruptible(stop):
-        check_interrupted()
 
 
 def test_tabs_of_one_browser_are_one_visitor(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -159,24 +141,28 @@ def test_tabs_of_one_browser_are_one_visitor(monkeypatch: pytest.MonkeyPatch) ->
         assert current_visitor()[0] == "one"
 
 
+def test_a_file_is_made_in_its_visitors_turn_and_a_long_one_beside_the_pages() -> None:
+    turns = Turns(0, timeout=0.01)
+    assert turns.defer(lambda: "made", is_long=True)() == "made"
+    with pytest.raises(BusyError):
+        turns.defer(lambda: "made")()
+
+
 def test_a_page_without_a_turn_says_so_below_its_sidebar() -> None:
     with other_services(turns=Turns(1, timeout=0.01)) as here:
         with here.turns.take():
             app = open_page("norms", text="a sentence of a page that waits")
             assert len(app.error) == 1
             assert app.text_area(key="text").value == "a sentence of a page that waits"
-        without_error(app.run())
         with here.turns.hold_long_place():
             without_error(app.run())
 
 
 def test_services_follow_from_the_settings_and_share_nothing() -> None:
     settings = Settings(max_sessions=3, max_own_weights=5)
-    one, other = build_services(settings), build_services(settings)
+    one, other = Services(settings), Services(settings)
     assert (one.visitors.limit, one.memory.max_bytes) == (3, 5)
-    for field in fields(Services):
-        if field.name != "settings":
-            assert getattr(one, field.name) is not getattr(other, field.name), field.name
+    assert [name for name, part in vars(one).items() if part is vars(other)[name]] == ["settings"]
     before = services()
     with other_services(settings=Settings(threads=3)) as changed:
         assert services() is changed

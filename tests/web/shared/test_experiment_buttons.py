@@ -10,8 +10,8 @@ from playground.training import job, variants
 from playground.training.job import Speed
 from playground.web.session import experiments
 from playground.web.session.experiments import EXPERIMENTS
+from playground.web.session.own_models import OWN
 from playground.web.session.services import services
-from playground.web.session.trained_slot import SLOT
 from playground.web.views import regularisers
 from tests.waiting import running_jobs
 from tests.web.app_test import (
@@ -184,8 +184,8 @@ def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.Mon
     press(second, f"{page}_stop")
     assert not running_jobs()
     if page == "training":
-        assert first.session_state[SLOT].trained is None
-        assert second.session_state[SLOT].trained is not None
+        assert first.session_state[OWN].trained is None
+        assert second.session_state[OWN].trained is not None
 
 
 @pytest.mark.usefixtures("two_visitors")
@@ -194,7 +194,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     press(second, "training_start")
     assert not running_jobs()
     assert status_text(second).startswith("All 5 steps are done. This run had been computed here before.")
-    assert second.session_state[SLOT].trained is first.session_state[SLOT].trained
+    assert second.session_state[OWN].trained is first.session_state[OWN].trained
     assert "answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
     assert prose(second) == prose(working(first.run()))

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.web.choices import focus
-from playground.web.components import charts
+from playground.web.components import drawings
 from playground.web.shared import panels, renderer
 from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
 
@@ -71,7 +71,7 @@ def test_a_click_sets_what_row_and_column_stand_for(
     session: dict[str, Any] = {}
     monkeypatch.setattr(focus, "st", SimpleNamespace(session_state=session))
     sent = {"map_frame": SimpleNamespace(clicked=clicked)}
-    monkeypatch.setattr(charts, "st", SimpleNamespace(session_state=sent))
+    monkeypatch.setattr(drawings, "st", SimpleNamespace(session_state=sent))
     renderer.take_click("map", (("query", {0: 4, 1: 5}), ("key", {0: 1, 1: 2, 2: 3})))
     assert session == expected
 

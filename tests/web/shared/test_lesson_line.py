@@ -8,7 +8,7 @@ from streamlit.testing.v1 import AppTest
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
 from playground.link.changes import read_changes
 from playground.training.trained_network import KeptRun
-from playground.web.session import trained_slot
+from playground.web.session import own_models
 from tests.training.trained import trained
 from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, values, working
 
@@ -84,7 +84,7 @@ def test_a_newcomer_takes_a_lesson_by_doing_what_it_says() -> None:
     app = press(app, "lesson_guess_0")
     assert "**Not so.** *street* gets 0.52" in prose(app)
     assert "**Right.**" in prose(press(press(press(app, "lesson_back"), "lesson_next"), "lesson_guess_1"))
-    app = press(press(app, "lesson_next"), "quick_off")
+    app = press(press(app, "lesson_next"), "quick_0")
     assert is_done(app)
     assert "moves by 6.6% of its length" in prose(app)
     assert shown_step(press(app, "lesson_next")) == 0
@@ -102,10 +102,10 @@ def test_a_part_is_taken_away_in_the_sidebar() -> None:
 def test_a_trained_network_does_the_step_that_asks_for_it_with_its_numbers() -> None:
     app = press(open_page("overview"), "begin_reverse")
     assert not is_done(app)
-    slot = trained_slot.TrainedSlot()
+    slot = own_models.OwnModels()
     network = trained("reverse")
     slot.put(KeptRun(network, "trained"))
-    app.session_state[trained_slot.SLOT] = slot
+    app.session_state[own_models.OWN] = slot
     assert is_done(working(app.run()))
     assert f"{network.results.validation_accuracy:.1%} of the letters are right" in prose(app)
 

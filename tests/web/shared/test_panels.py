@@ -7,7 +7,7 @@ import pytest
 
 from playground.errors import BusyError, InputError, TooLargeError
 from playground.model.attention import attend
-from playground.views.attention import page
+from playground.views import attention
 from playground.web.session import caches
 from playground.web.session.services import other_services
 from playground.web.session.turns import Turns
@@ -140,7 +140,7 @@ def test_without_a_text_a_page_asks_for_one_and_its_sidebar_keeps_its_values(pag
 
 
 def test_a_fragment_that_ends_early_ends_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page, "shrink", Mock(side_effect=BusyError("Too many at once.")))
+    monkeypatch.setattr(attention, "shrink", Mock(side_effect=BusyError("Too many at once.")))
     app = open_page("attention", weights="random", n_layers="2", max_len="64")
     assert sentences(app) == "Too many at once."
     assert "attention_pattern" in charts(app), "what was drawn before"

@@ -18,10 +18,9 @@ from playground.training import trained_network
 from playground.training.answers import answer_samples
 from playground.training.tasks import TASKS, make_data
 from playground.training.trained_network import KeptRun, TrainedNetwork
-from playground.web.session import trained_slot
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import Services, other_services
-from playground.web.session.trained_slot import TrainedSlot
+from playground.web.session import own_models
+from playground.web.session.own_models import OwnModels
+from playground.web.session.services import MemoryBudget, Services, other_services
 from tests.training.trained import CONFIG, trained, trainer
 from tests.web.app_test import (
     PAGES,
@@ -148,7 +147,7 @@ def another_visitor() -> None:
 def test_what_others_trained_or_opened_is_nobody_elses() -> None:
     upload, *networks = (error.value for error in AppTest.from_function(another_visitor).run().error)
     assert "not open in your session" in upload
-    assert networks == [trained_slot.NOT_IN_SESSION] * 2
+    assert networks == [own_models.NOT_IN_SESSION] * 2
 
 
 def fresh(**changes: Any) -> TrainedNetwork:
@@ -173,7 +172,7 @@ def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int],
 
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
-    slot, first = TrainedSlot(), fresh()
+    slot, first = OwnModels(), fresh()
     slot.put(KeptRun(first, "trained"))
     with other_services(memory=MemoryBudget(1_000)):
         slot.put(KeptRun(fresh(seed=1), "trained"))
@@ -185,10 +184,12 @@ def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
 
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
-    monkeypatch.setattr(trained_slot, "shown_runs", lambda: (KeptRun(one, "trained"),))
-    assert trained_slot.network_on_device(one.key) is one.network
+    slot = OwnModels()
+    slot.shown = (KeptRun(one, "trained"),)
+    monkeypatch.setattr(own_models, "session_models", lambda: slot)
+    assert own_models.network_on_device(one.key) is one.network
     monkeypatch.setattr(Services, "device", torch.device("meta"))
     for key in (one.key, one.initial_key):
-        placed = trained_slot._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
+        placed = own_models._copy_on_device.__wrapped__(key)  # type: ignore[attr-defined]
         assert {parameter.device.type for parameter in placed.parameters()} == {"meta"}
     assert {parameter.device.type for parameter in one.network.parameters()} == {"cpu"}

@@ -13,7 +13,7 @@ from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
 from playground.link.query import model_config, settle
 from playground.training import trained_network
 from playground.training.trained_network import KeptRun, TrainedNetwork
-from playground.web.session.trained_slot import SLOT, TrainedSlot
+from playground.web.session.own_models import OWN, OwnModels
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.weights_panels import EXAMPLE
 from tests.link.test_link_values import values_of_the_sidebar
@@ -37,9 +37,9 @@ KINDS = ("reverse", "characters", "seq2seq-reverse")
 
 def put(app: AppTest, one: TrainedNetwork) -> AppTest:
     """Put a network into the session's slot, as a training thread does, and draw the page again."""
-    if SLOT not in app.session_state:
-        app.session_state[SLOT] = TrainedSlot()
-    app.session_state[SLOT].put(KeptRun(one, "trained"))
+    if OWN not in app.session_state:
+        app.session_state[OWN] = OwnModels()
+    app.session_state[OWN].put(KeptRun(one, "trained"))
     return working(app.run())
 
 

@@ -14,9 +14,8 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from playground import Encoder
 from playground.runs.encoder_run import Run
 from playground.web.server.settings import Settings
-from playground.web.session import uploaded_files
-from playground.web.session.memory_budget import MemoryBudget
-from playground.web.session.services import Services, other_services
+from playground.web.session import own_models
+from playground.web.session.services import MemoryBudget, Services, other_services
 from playground.web.sidebar import weights_panels
 from tests.web.app_test import (
     SESSION,
@@ -47,7 +46,7 @@ def test_closing_the_file_frees_everything(
     passes.clear()
     press(app, weights_panels.CLOSE)
     assert (n_memory_users(), encoder()) == (0, None)
-    assert uploaded_files.UPLOAD not in app.session_state
+    assert app.session_state[own_models.OWN].upload is None
     assert ":orange-badge[random weights]" in captions(app)
 
 
@@ -85,7 +84,7 @@ def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reas
     with limited(**changes):
         app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
-    assert uploaded_files.UPLOAD not in app.session_state
+    assert app.session_state[own_models.OWN].upload is None
 
 
 def test_the_servers_copy_of_an_upload_is_freed(monkeypatch: pytest.MonkeyPatch) -> None:

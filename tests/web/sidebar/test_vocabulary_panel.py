@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
-from playground.web.session.uploaded_files import TOKENIZER
+from playground.web.session.own_models import OWN
 from playground.web.sidebar import weights_panels
 from tests.web import app_test
 from tests.web.app_test import captions, choose, locked, open_page, press, sentences, uploader, values
@@ -91,12 +91,13 @@ def test_the_vocabulary_survives_other_weights(passes: list[tuple[Encoder, Run]]
 @pytest.mark.parametrize("close", ["button", "file"])
 def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
     app = open_vocabulary(open_words(), LINES)
-    vocabulary = weakref.ref(app.session_state[TOKENIZER])
+    vocabulary = weakref.ref(app.session_state[OWN].upload.tokenizer)
     if close == "button":
         press(app, weights_panels.CLOSE)
     else:
         upload(app, (FOLDER / "d_model.safetensors").read_bytes())
         assert values(app, "own_reading") == {"own_reading": "tokenizer"}
-    assert TOKENIZER not in app.session_state
+    opened = app.session_state[OWN].upload
+    assert opened is None or opened.tokenizer is None
     assert n_memory_users() == (0 if close == "button" else 1)
     assert vocabulary() is None

@@ -1,5 +1,6 @@
-"""The attention page draws the very weights of the head that the link names, in every view."""
+"""The attention page draws the weights of the head that the link names, in every view, and its buttons work."""
 
+import re
 from typing import Any
 
 import numpy as np
@@ -11,19 +12,27 @@ from playground import Encoder, ModelConfig, open_link
 from playground.charts.names import token_labels
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
+from playground.views.attention import VIEWS
+from playground.views.attention_why import STEPS
 from tests.web import app_test
 from tests.web.app_test import (
     SMALL_CONFIG,
+    answer,
     array,
     charts,
     choose,
+    drawn_bars,
     open_page,
+    press,
+    prose,
     sentences,
+    trained_trace,
     without_error,
 )
 
 SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT = "a cat sat\na <b>rather</b> longer cat"
+SENTENCE = "The animal didn't cross the street because it was too tired."
 
 
 def computed(sentence: int = 0, *, causal: bool = False, text: str = TEXT) -> Run:
@@ -48,13 +57,11 @@ def masked(pattern: NDArray[np.float32], result: Run) -> NDArray[np.float32]:
     return np.where(result.allowed & ~result.padding[:, None], pattern, np.float32(np.nan))
 
 
-def test_the_heatmap_is_the_chosen_head_or_two_or_their_average() -> None:
+def test_the_heatmap_is_the_chosen_head_or_the_average() -> None:
     result = computed(0, causal=True)
     patterns = result.patterns()
     app = page(sentence=1, causal=True, layer=2, head=3)
     np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3], result))
-    choose(app, attention_show="difference of two heads", attention_other=2)
-    np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3] - patterns[2, 2], result))
     choose(app, attention_show="average of heads", layer=1)
     np.testing.assert_allclose(heatmap(app), masked(patterns[1].mean(axis=0), result), atol=1e-7)
     (trace,) = charts(app)["attention_pattern"]
@@ -62,35 +69,23 @@ def test_the_heatmap_is_the_chosen_head_or_two_or_their_average() -> None:
     assert not any("<" in name for name in trace["x"])
 
 
-def test_special_tokens_and_padding_can_be_hidden() -> None:
-    result = computed(0)
-    real = ~result.padding
-    np.testing.assert_array_equal(heatmap(page(attention_hide=True)), result.patterns()[2, 1][np.ix_(real, real)])
-
-
-@pytest.mark.parametrize("stretch", [False, True])
 @pytest.mark.parametrize("colours", ["square root", "linear"])
-def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str, stretch: bool) -> None:
-    """The link's `attention_stretch` ends the scale at the large map's largest weight, as it always has."""
-    chosen = {"layer": 1, "head": 2, "text": "a cat sat"}
-    app = page(attention_colours=colours, attention_stretch=stretch, **chosen)
+def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str) -> None:
+    app = page(attention_colours=colours, layer=1, head=2, text="a cat sat")
     pattern = computed(text="a cat sat").patterns()[1, 2]
     (large,), thumbnails = charts(app)["attention_pattern"], array(charts(app)["attention_grid"])
     n = len(pattern)
     thumbnail = thumbnails[n + 1 : 2 * n + 1, 2 * (n + 1) : 3 * (n + 1) - 1]
-    top = pattern.max() if stretch else 1
-    places = (pattern / top) ** (0.5 if colours == "square root" else 1)
+    places = pattern ** (0.5 if colours == "square root" else 1)
     np.testing.assert_allclose(thumbnail / 255, places, atol=1 / 255)
-    np.testing.assert_allclose(
-        array([large]) / large["zmax"], places, atol=1 / 512 if colours == "square root" else 1e-6
-    )
+    np.testing.assert_allclose(array([large]) / large["zmax"], places, atol=1 / 512)
 
 
 @pytest.mark.parametrize(
     ("chosen", "panel"),
     [
         ({"attention_colours": "linear"}, "attention_drawing"),
-        ({"attention_why": "products"}, "attention_steps"),
+        ({"attention_why": "what it moves"}, "attention_steps"),
         ({"attention_view": "ranking"}, "attention_closer"),
     ],
     ids=str,
@@ -103,3 +98,78 @@ def test_a_link_opens_the_panel_that_it_needs(chosen: dict[str, str], panel: str
     link = "&".join(f"{key}={value}" for key, value in chosen.items())
     assert {key: open_link(f"attention?{link}").values[key] for key in closed} == closed | {panel: True}
     assert not open_page("attention", **SMALL, **chosen, **{panel: "false"}).session_state[panel]
+
+
+def test_the_buttons_on_top_are_the_strongest_heads_of_the_pair_and_open_them() -> None:
+    app = open_page("attention", query=10, key=8, attention_show="average of heads")
+    patterns = np.stack([trained_trace()[f"layers.{layer}.attn.pattern"][0, :, 10, 8] for layer in range(6)])
+    order = [divmod(int(at), 12) for at in np.argsort(-patterns.ravel(), kind="stable")[:3]]
+    labels = [app.button(key=f"linking_{rank}").label for rank in range(3)]
+    assert [label.split(":")[0] for label in labels] == [f"Layer {layer}, head {head}" for layer, head in order]
+    press(app, "linking_0")
+    assert (app.session_state["layer"], app.session_state["head"]) == order[0]
+    assert "layer {}, head {}".format(*order[0]) in answer(app)
+    assert app.button(key="linking_0").disabled, "it is open"
+
+
+def test_a_head_that_is_off_still_attends_and_one_press_takes_it_back() -> None:
+    link = {**SMALL, "text": "a cat sat", "layer": 0, "head": 2, "query": 3, "key": 5}
+    app = press(open_page("attention", **link), "quick_0")
+    np.testing.assert_allclose(heatmap(app), computed(text="a cat sat").patterns()[0, 2], atol=1e-5)
+    assert "is off" in prose(app)
+    assert "is off" not in prose(press(app, "quick_0"))
+
+
+def test_random_weights_lead_to_trained_ones() -> None:
+    app = open_page("attention", **app_test.SMALL | {"n_layers": 1}, text="abcdef", query=2)
+    assert not app.header
+    app = without_error(app.button(key="open_trained").click().run())
+    assert app.header[0].value.startswith("Why does")
+    assert (app.session_state["weights"], app.session_state["n_layers"]) == ("english", 1)
+
+
+def test_any_key_is_the_rival_by_a_choice_or_a_link() -> None:
+    scores = trained_trace()["layers.3.attn.scores"][0, 1, 10].numpy()
+    app = without_error(open_page("attention", attention_rival="6"))
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores[6], abs=1e-3)
+    choose(app, attention_rival_menu="mean")
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores.mean(), abs=1e-3)
+    choose(app, key=6, attention_rival_menu="2")  # animal, the rival of cross
+    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[6] - scores[2], abs=1e-3)
+    choose(app, text="A cat and an animal sat.")
+    assert app.session_state["attention_rival"] in ("5", "automatic"), "it moves with its word"
+
+
+def test_each_test_of_the_answer_is_a_link_to_what_it_says() -> None:
+    text = f"Anna sleeps.\n{SENTENCE}"
+    app = without_error(open_page("attention", text=text, sentence=2, query=10, key=2, attention_rival="8"))
+    (shown,) = [each.value for each in app.table if "street" in str(each.value.index[0])]
+    for label, before, after in zip(shown.index, *(shown.iloc[:, column] for column in (0, 1)), strict=True):
+        opened = open_link(re.findall(r"\((attention\?.*)\)", label)[0])
+        assert opened.pinned is not None
+        assert (opened.page, opened.pinned.text) == ("attention", ("Anna sleeps.", SENTENCE))
+        focus, rival = opened.focus, int(opened.values["attention_rival"])
+        weights = opened.run.pattern(focus.layer)[focus.head, focus.query]
+        for place, told in ((focus.key, before), (rival, after)):
+            assert told.endswith(f"**{weights[place]:.2f}**")
+    assert "follows the place" in prose(app)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"text": "a\nabc", "sentence": 1, "key": 0, "norm_placement": "pre", "final_norm": True, "causal": True},
+        {"text": "a", "norm": "scalar", "fused_qkv": True, "head_merge": "reshape"},
+        {"tokenizer": "vectors", "positions": "sinusoidal-doubled"},
+        {"norm": "none", "positions": "none", "residual": False, "n_segments": 0, "layer": 1},
+        {"norm": "none", "n_layers": 96, "d_model": 64, "layer": 95},
+    ],
+    ids=["pre-norm", "one token", "vectors", "bare", "overflow"],
+)
+def test_every_view_and_every_step_opens_in_every_state(changes: dict[str, Any]) -> None:
+    app = without_error(open_page("attention", **SMALL | changes, attention_closer=True, attention_steps=True))
+    for view in VIEWS:
+        without_error(choose(app, attention_view=view))
+    for step in STEPS:
+        without_error(choose(app, attention_why=step))

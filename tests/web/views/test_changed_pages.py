@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from tests.web.app_test import SMALL, array, captions, charts, drawn_bars, formulas, open_page, prose, without_error
+from tests.web.app_test import SMALL, array, captions, charts, formulas, open_page, prose, without_error
 from tests.written_numbers import read_number
 
 TWO = {**SMALL, "text": "abcdefgh\nhgfedcba", "layer": "1", "head": "2", "query": "5", "key": "3"}
@@ -53,9 +53,3 @@ def test_dropout_is_shown_for_the_model_without_changes() -> None:
     query = {**TWO, "step_dropout": "true"}
     plain, changed = (open_page("step_by_step", **query, **more) for more in ({}, {"do": "0.0:zero"}))
     assert charts(plain)["step_drops"] == charts(changed)["step_drops"]
-
-
-def test_sources_have_the_changes_as_one_and_still_add_up() -> None:
-    app = without_error(open_page("attention", **TWO, do="0.mid:patch_3_2", attention_why="sources"))
-    bars = drawn_bars(app)["why_key_sources"]
-    assert "your changes" in bars["labels"]

@@ -12,7 +12,7 @@ from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
-from playground.web.session.result_cache import ResultCache, size_in_bytes
+from playground.web.session.result_cache import ResultCache
 from playground.web.session.services import other_services, services
 from playground.web.session.turns import Turns
 from playground.web.views.exercises.posed import find_items, pose_variant, serve_view
@@ -44,7 +44,7 @@ def demos() -> Iterator[None]:
 
 def forget_posed() -> None:
     for find in (caches.shipped_exercises, pose_variant):
-        find.clear()  # type: ignore[union-attr]
+        find.clear()
 
 
 def open_demo(name: str, **query: object) -> AppTest:
@@ -100,7 +100,7 @@ def test_without_the_checkpoint_an_exercise_of_it_says_so_and_the_way_back_is_th
 def test_a_model_over_the_servers_limit_says_so() -> None:
     settings = services().settings
     small = type(settings)(**{**vars(settings), "max_parameters": 100})
-    with other_services(settings=small, results=ResultCache(10**7, size_in_bytes)):
+    with other_services(settings=small, results=ResultCache(10**7)):
         forget_posed()
         app = working(open_demo("click"))
     assert "at most 100" in sentences(app)

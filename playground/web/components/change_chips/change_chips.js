@@ -22,10 +22,10 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     return made
   }
   const chips = data.chips.map(chip => {
-    const state = chip.reason ? "unfit" : chip.is_pending ? "pending" : ""
+    const state = chip.reason ? "unfit" : chip.note ? "pending" : ""
     const one = htmlElement("span", `change ${chip.is_on ? "on" : "off"} ${state}`)
     const name = button("name", chip, chip.name)
-    name.title = chip.reason || `${chip.title} Press to switch it ${chip.is_on ? "off" : "on"}.`
+    name.title = chip.reason || `${chip.name} Press to switch it ${chip.is_on ? "off" : "on"}.`
     name.setAttribute("aria-pressed", chip.is_on)
     name.onclick = () => {
       name.setAttribute("aria-pressed", !chip.is_on) // until the answer comes

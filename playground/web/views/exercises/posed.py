@@ -19,7 +19,6 @@ from playground.views.all_views import VIEWS
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
-from playground.web.session.weights_cache import cache_for_everybody
 from playground.web.shared.renderer import render
 
 _LONG_PAGES = ("gradient-flow", "regularisers", "training")
@@ -41,7 +40,7 @@ def serve_view(view: LinkedView) -> ServedView:
     return ServedView(**parts | {"lab": replace(view.lab, source=caches.APP)})
 
 
-@cache_for_everybody(max_entries=8)
+@st.cache_resource(max_entries=8, show_spinner=False)
 def pose_variant(key: str, number: int) -> Variant:
     """Return a variant of a shipped exercise; raises as `open_link`."""
     variant = Variant(shipped_exercises()[key], number, serve_view)

@@ -5,42 +5,41 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import pandas as pd
 
-from playground.analysis.comparison import find_vector_change
 from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
-from playground.analysis.walkthrough import ChangedPoint, Chapter, Walk, list_changed_points, order, tutorial_b
+from playground.analysis.walkthrough import ChangedPoint, Walk, list_changed_points, order, tutorial_b
 from playground.charts import colour_scales
 from playground.charts import figure as figures
 from playground.charts.chart import (
+    Button,
     Columns,
+    Control,
     Formula,
     Group,
     Item,
     Options,
+    Panel,
     Paragraph,
     Picture,
-    Table,
     Vectors,
+    Widget,
     fill_panel,
 )
 from playground.charts.draw.heatmap import SHOWN
 from playground.charts.figure import Figure
-from playground.charts.names import escape_markdown, quote_place, token_names
+from playground.charts.names import escape_markdown, quote_place
 from playground.charts.scene import Scene, list_missing, note_other_tokens
 from playground.config import ModelConfig
-from playground.link.changes import Changes
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
-from playground.presets import PRESETS
-from playground.runs.encoder_run import DROPOUT_PLACES, TUTORIAL_DROPOUTS, Run, run_with_dropout
+from playground.runs.encoder_run import Run, run_with_dropout
+from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.change_names import name_change
 from playground.views.scenes import scene_of
-from playground.views.steps.charts import draw_bars, draw_vectors
-from playground.views.steps.stages import STAGES, Stage, find_idea
+from playground.views.step_stages import RESULTS, STAGES, draw_bars, draw_vectors, find_idea
 from playground.words import say
 
 
@@ -53,7 +52,6 @@ class LabWalk(Walk):
 
 def walk_scene(view: LinkedView) -> Scene[LabWalk]:
     """The walk that the view's focus chooses, and the pinned one if it reads the same tokens; raises as the run."""
-    view = view_own_input(view)
 
     def walk(lab: Lab, run: Run) -> LabWalk:
         focus = view.focus.within(run.config)
@@ -62,34 +60,13 @@ def walk_scene(view: LinkedView) -> Scene[LabWalk]:
     scene = scene_of(walk, view)
     if scene.pinned is None:
         return scene
-    if not scene.same_tokens:
+    if not scene.same_tokens or view.values["step_stage"] not in order(scene.pinned.config):
         return replace(scene, pinned=None)
     shown = Focus(scene.pinned.layer.layer, scene.pinned.head, view.focus.query, view.focus.key)
     if list_missing(view.focus, shown):
         name = say("steps", "nearest", name=scene.pinned_name, layer=shown.layer, head=shown.head)
         return replace(scene, pinned_name=name)
     return scene
-
-
-def view_own_input(view: LinkedView) -> LinkedView:
-    """The view of the input that tutorial B gives the chosen stage's chapter, if that is chosen; else the same view."""
-    chapter, lab = find_chapter(view), view.lab
-    if chapter is None or view.values["step_input"] != "the tutorial's":
-        return view
-    sentence = min(view.values["step_sentence"], chapter.shape[0]) - 1
-    state = lab.state.with_sentences(chapter.sentences, sentence)
-    state = replace(state, values={**state.values, **chapter.own_sizes(lab.config), "do": Changes()})
-    return replace(view, lab=lab.at(state), pinned=None)
-
-
-def find_chapter(view: LinkedView) -> Chapter | None:
-    """The chosen stage's chapter in tutorial B, if that path is chosen for the tutorial's encoder."""
-    lab, stage = view.lab, view.values["step_stage"]
-    if view.values["step_path"] != "as tutorial B" or lab["weights"] != "random":
-        return None
-    if lab.config != PRESETS["tutorial-b"].config or not lab.state.takes_vectors:
-        return None
-    return next((each for each in tutorial_b(lab.config) if stage in each.stages), None)
 
 
 def list_path(config: ModelConfig, options: Options) -> tuple[str, ...]:
@@ -100,28 +77,48 @@ def list_path(config: ModelConfig, options: Options) -> tuple[str, ...]:
 
 
 def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
-    """The stage that `step_stage` names, and its result in both settings.
+    """The stage that `step_stage` names, its result in both settings, and the way to the others.
 
     If this architecture does not have the stage, the first is shown.
     """
-    walk, stages = scene.now, order(scene.now.config)
+    walk, stages = scene.now, list_path(scene.now.config, options)
     name = options["step_stage"] if options["step_stage"] in stages else stages[0]
-    stage = STAGES[name]
+    yield Paragraph(_answer_what_the_layer_does(walk), "answer")
+    at = stages.index(name)
+    steps = (
+        Button("stage_back", say("steps", "back"), {"step_stage": stages[max(at - 1, 0)]}, is_disabled=at == 0),
+        Button(
+            "stage_next",
+            say("steps", "next"),
+            {"step_stage": stages[min(at + 1, len(stages) - 1)]},
+            is_disabled=at == len(stages) - 1,
+        ),
+        Paragraph(say("steps", "place", at=at + 1, of=len(stages)), "caption"),
+    )
+    yield Columns(
+        (
+            (Widget("stage", {"label": say("steps", "stage"), "stages": stages}),),
+            (Group("step_moves", steps, is_row=True),),
+        ),
+        (3, 2),
+    )
+    yield Paragraph(upper_first(name), "header")
     if options["step_path"] == "as tutorial B":
         chapter = next(each.name for each in tutorial_b(walk.config) if name in each.stages)
-        heads = {"heads": walk.config.n_heads, "width": walk.config.head_width}
-        yield Paragraph(say("steps", f"chapter-{chapter}", **heads))
-    yield Paragraph(answer_what_the_layer_does(walk), "answer")
+        yield Paragraph(say("steps", f"chapter-{chapter}", heads=walk.config.n_heads, width=walk.config.head_width))
     with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is drawn as such
-        idea = Paragraph(say("steps", f"idea-{find_idea(walk, name)}"))
-        yield Group("step_computation", (idea, *stage.show(walk)))
+        idea, charts = Paragraph(say("steps", f"idea-{find_idea(walk, name)}")), tuple(STAGES[name](walk))
+        yield Group("step_computation", (idea, *charts))
         yield from _work_out_stage(walk, name)
-        yield from _compare_results(scene, name)
+        yield from _compare_results(scene, name, charts)
     title = say("steps", "dropout")
-    yield fill_panel(options, "step_dropout", title, lambda: show_dropout(walk, walk.lab), ":material/blur_on:")
+    yield fill_panel(options, "step_dropout", title, lambda: _show_dropout(walk, walk.lab), ":material/blur_on:")
+    titles = {"tutorial": SHORT_TITLES["B"]}
+    path = Control("step_path", say("steps", "path"), say("steps", "path.help", **titles))
+    yield Panel("step_ways", say("steps", "ways", **titles), (path,), ":material/school:")
 
 
-def answer_what_the_layer_does(walk: Walk) -> str:
+def _answer_what_the_layer_does(walk: Walk) -> str:
     """How long a token's vector is, and how long what attention and the feed-forward network make of it is."""
     names = ("before", "read", "between", "made")
     lengths = dict(zip(names, map(l2, (*walk.first_sum, *walk.second_sum)), strict=True))
@@ -174,38 +171,21 @@ def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
         name = point.symbol.partition("_")[0]
         rows |= {f"{name}, computed": point.before, f"{name}, changed": point.after}
         rows[f"{name}, changed − computed"] = point.after - point.before
-    yield draw_vectors("changed", rows)
+    yield draw_vectors(walk, "changed", lambda _: rows)
 
 
-def _compare_results(scene: Scene[LabWalk], name: str) -> Iterator[Item]:
-    """What a stage gives in both settings, for the same token in the same place, with the differences."""
+def _compare_results(scene: Scene[LabWalk], name: str, charts: Sequence[Item]) -> Iterator[Item]:
+    """The vector that a stage gives, in both settings; charts of one number a key compare by themselves."""
     if scene.pinned is None:
         if not scene.same_tokens:
             yield Paragraph(note_other_tokens(say("steps", "these-numbers")), "caption")
+        elif scene.pinned_name:
+            yield Paragraph(say("steps", "no-such-stage", name=escape_markdown(scene.pinned_name)), "caption")
         return
-    if name not in order(scene.pinned.config):
-        yield Paragraph(say("steps", "no-such-stage", name=escape_markdown(scene.pinned_name)), "caption")
-        return
-    yield Paragraph(say("steps", "both"))
-    yield _draw_both(scene.now, scene.pinned, STAGES[name])
-
-
-def _draw_both(now: Walk, pinned: Walk, stage: Stage) -> Item:
-    before, after = stage.result(pinned), stage.result(now)
-
-    def tell(name: str) -> str:
-        case, numbers = find_vector_change(before[name], after[name])
-        at = numbers.get("at", 0)
-        place = token_names(now.layer.run.tokens)[int(at)] if stage.is_by_key else say("steps", "number", number=at)
-        return say("steps", f"change-{case}", **{**numbers, "at": escape_markdown(place), "name": name})
-
-    caption = " ".join(map(tell, after))
-    if not stage.is_by_key:
-        alt = say("steps", "vectors.alt", names=", ".join(after))
-        return Vectors(key="step_pinned", alt=alt, caption=caption, rows=stage.result)
-    (title,) = after
-    numbers = lambda walk: {"": stage.result(walk)[title]}  # noqa: E731
-    return draw_bars(now, "pinned", title, numbers, caption, masked=stage.has_mask, compares=True)
+    chart, n = charts[-1], RESULTS.get(name, 1)
+    if isinstance(chart, Vectors) and n:
+        result = lambda walk: dict([*chart.rows(walk).items()][-n:])  # noqa: E731
+        yield replace(chart, key="step_pinned", caption=say("steps", "both"), rows=result, compares=True)
 
 
 @once
@@ -223,8 +203,7 @@ def find_drops(walk: Walk, drops: dict[str, tuple[Floats, Floats]]) -> dict[str,
     return found
 
 
-def show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
-    """What every dropout does to the query's numbers, how far its output moves, and which tutorials drop where."""
+def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
     plain, layer = lab.without_changes, walk.layer.layer
     p, output = walk.config.dropout, plain.layer(layer)["out"][walk.query]
     dropped, every = drop_layer(plain, layer)
@@ -238,7 +217,6 @@ def show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
         figure=lambda _: draw_drops(drops),
         compares=False,
     )
-    yield Table[Walk](key="step_drops_where", frame=lambda _: _list_drops(drops), compares=False)
 
 
 def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
@@ -257,12 +235,3 @@ def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
     look |= {"zmin": 0, "zmax": max(1.0, colour_scales.largest(factors)), "reversescale": True}
     hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
     return figures.number_cells(factors, list(rows), hover, look, height=100 + 34 * len(rows))
-
-
-def _list_drops(drops: Mapping[str, tuple[Floats, Floats]]) -> pd.DataFrame:
-    zeroed = [f"{np.sum((after == 0) & (before != 0)):,} of {before.size:,}" for before, after in drops.values()]
-    table = {"zeroed here": zeroed} | {
-        SHORT_TITLES[letter]: ["✓" if point in points else "–" for point in DROPOUT_PLACES]
-        for letter, points in TUTORIAL_DROPOUTS.items()
-    }
-    return pd.DataFrame(table, list(DROPOUT_PLACES)).rename_axis("dropout")

@@ -1,0 +1,370 @@
+"""Why one query looks at one key: the answer in words and bars, its test by other sentences, and the computation."""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import numpy as np
+import pandas as pd
+
+from playground.analysis.attribution import (
+    Competition,
+    HeadMaps,
+    ScoreSplit,
+    Verdict,
+    compete,
+    destination,
+    head_maps,
+    judge,
+    move,
+    split_score,
+)
+from playground.analysis.attribution import Group as Part
+from playground.analysis.counterfactuals import (
+    Claim,
+    Kind,
+    change_text,
+    compare,
+    find_claim,
+    judge_swap,
+    list_alike,
+    measure,
+)
+from playground.analysis.streams import CHANGES, StreamSplit, split_stream
+from playground.analysis.tex import factor, number
+from playground.analysis.walkthrough import Walk, list_row_changes
+from playground.charts.chart import (
+    Button,
+    Control,
+    Formula,
+    Group,
+    Item,
+    LabelledBars,
+    LabelledRows,
+    Menu,
+    Options,
+    Panel,
+    Paragraph,
+    Table,
+)
+from playground.charts.draw import bars
+from playground.charts.figure import Array
+from playground.charts.names import escape_markdown, quote_place, quote_token, token_names
+from playground.charts.scene import Scene
+from playground.errors import PlaygroundError
+from playground.language.family import STOPS
+from playground.limits import MAX_CHARACTERS
+from playground.link import english
+from playground.link.lab import Lab, once
+from playground.link.opening import Focus
+from playground.link.params import AUTOMATIC, MEAN
+from playground.link.query import write_query
+from playground.runs.encoder_run import Run
+from playground.text.wording import write_number
+from playground.words import say
+
+ROUNDING = 1e-4
+"""Share of the largest weight that rounding may take."""
+
+PARTS: Mapping[Part, str] = {
+    "token": "the tokens",
+    "position": "their positions",
+    "distance": "their distances",
+    "attention": "earlier attention",
+    "feed-forward": "earlier feed-forward",
+    "change": "your changes",
+    "others": "segment and biases",
+}
+"""What the groups of sources are called."""
+
+
+@once
+def _stream_of(lab: Lab, layer: int) -> StreamSplit:
+    return split_stream(lab.run, lab.encoder, layer)
+
+
+@once
+def _head_maps(lab: Lab, layer: int, head: int, piece: int) -> HeadMaps:
+    return head_maps(lab.encoder, layer, head, piece)
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What explains one cell of a head's map."""
+
+    walk: Walk
+    maps: HeadMaps
+    split: ScoreSplit
+    rivals: Competition
+    verdict: Verdict
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether there is an opponent, and the score's parts add up to the lead over it."""
+        return self.verdict not in ("only", "unknown")
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The query, the key and its rival in markdown."""
+        tokens, opponent = self.walk.layer.run.tokens, self.split.opponent
+        query, key = quote_place(tokens, self.walk.query), quote_place(tokens, self.walk.key)
+        return query, key, say("attention", "rival-mean") if opponent is None else quote_place(tokens, opponent)
+
+
+def explain_cell(lab: Lab, focus: Focus, rival: str = AUTOMATIC) -> Explanation:
+    """Return what explains a cell, set beside a rival, as `attention_rival` names it; raises as the run.
+
+    By default, and if the rival cannot be one, that is the strongest other word, or the strongest other key.
+    """
+    walk = Walk(lab.layer(focus.layer), focus.head, focus.query, focus.key)
+    stream, rivals = _stream_of(lab, focus.layer), compete(walk)
+    maps = _head_maps(lab, focus.layer, focus.head, destination(walk)[1])
+    opponent = None if rival == MEAN else _find_rival(lab.run, focus, walk.unmasked())
+    if rival.isdecimal() and int(rival) != walk.key and int(rival) in rivals.keys:
+        opponent = int(rival)
+    split = split_score(walk, stream, maps, opponent)
+    return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
+
+
+def _find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
+    """Return the key with the most weight, or score, (T,), beside this one; None without.
+
+    Beside a word that is another word, rather than [CLS], [SEP] or the query itself, which say little about it.
+    """
+
+    def is_word(place: int) -> bool:
+        return not run.special[place] and any(map(str.isalnum, run.tokens[place]))
+
+    allowed = run.allowed_in(focus.layer)[focus.query] & ~run.padding
+    others = [int(each) for each in np.argsort(-weights, kind="stable") if allowed[each] and each != focus.key]
+    words = [other for other in others if is_word(other)] if is_word(focus.key) else []
+    return next(iter([word for word in words if word != focus.query] or words or others), None)
+
+
+def is_hidden(run: Run, focus: Focus) -> bool:
+    """Whether the key is hidden from the query in the focus's layer."""
+    return run.why_hidden(focus.layer, focus.query, focus.key) != ""
+
+
+def ask_why(run: Run, focus: Focus) -> str:
+    """Return the question in markdown: why the query looks at the key, why not more, or why not at all."""
+    weights = run.pattern(focus.layer)[focus.head, focus.query]
+    rival = _find_rival(run, focus, weights)
+    is_less = rival is not None and weights[focus.key] < (1 - ROUNDING) * weights[rival]
+    case = "hidden" if is_hidden(run, focus) else "less" if is_less else "more"
+    query, key = quote_place(run.tokens, focus.query), quote_place(run.tokens, focus.key)
+    return say("attention", f"question-{case}", query=query, key=key)
+
+
+def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Iterator[Item], Group]:
+    """Return the answer in words and in bars; its test by other sentences, if any; the steps of the computation.
+
+    The test runs its sentences when it is asked for, so that the answer is drawn before.
+    """
+    lab, run, found = scene.now, scene.now.run, None
+    if lab.state.is_random and not options["attention_steps"]:
+        items = [Paragraph(say("attention", "random")), _open_trained(lab)]
+    elif is_hidden(run, scene.focus):
+        items = [Paragraph(ask_why(run, scene.focus), "header"), Paragraph(say("attention", "hidden"))]
+    else:
+        found = explain_cell(lab, scene.focus, options["attention_rival"])
+        items = [*_describe(found)]
+    tests = iter(()) if found is None else _show_tests(lab, found)
+    return Group("why", tuple(items)), tests, _fold_steps(found, options)
+
+
+def _open_trained(lab: Lab) -> Item:
+    """The button that opens the encoder of the small English that is nearest to the shown shape."""
+    settings = {key: lab[key] for key, stops in STOPS.items() if lab[key] in stops}
+    chosen = {"weights": "english", "untrained": False, "causal": False, "seed": 0}
+    chosen |= english.default_settings(settings) | settings
+    return Button("open_trained", say("attention", "open-trained"), chosen, icon=":material/school:")
+
+
+def _describe(found: Explanation) -> Iterator[Item]:
+    walk, run = found.walk, found.walk.layer.run
+    focus = Focus(walk.layer.layer, walk.head, walk.query, walk.key)
+    yield Paragraph(ask_why(run, focus), "header")
+    names, best = token_names(run.tokens), _find_rival(run, focus, walk.unmasked())
+    strongest = say("attention", "rival-none") if best is None else say("attention", "rival-best", key=names[best])
+    rivals = {str(key): names[key] for key in sorted(found.rivals.keys.tolist()) if key != walk.key}
+    rivals = {AUTOMATIC: strongest, MEAN: say("attention", "rival-mean"), **rivals}
+    yield Menu("attention_rival", say("attention", "rival"), rivals, say("attention", "rival.help"))
+    if list_row_changes(walk):
+        yield Paragraph(say("attention", "row-set"))
+    case, numbers = find_reason(found)
+    yield Paragraph(say("attention", f"reason-{case}", **numbers))
+    if found.has_parts:
+        yield _show_parts(found)
+
+
+def find_reason(found: Explanation) -> tuple[str, dict[str, Any]]:
+    """Return the verdict on a cell's score, and its weight, rank, lead and largest part.
+
+    The weight is the model's own, before changes that set weights of the row.
+    """
+    query, key, rival = found.names
+    case, amounts, rivals = found.verdict, found.split.amounts, found.rivals
+    numbers = {"query": query, "key": key, "weight": float(rivals.weights[rivals.rank - 1])}
+    if case != "only":
+        numbers |= {"rank": rivals.rank, "keys": len(rivals.keys), "rival": rival, "lead": found.split.lead}
+    if found.has_parts:
+        largest = next(iter(amounts))
+        numbers |= {"part": PARTS[largest], "amount": amounts[largest]}
+    return case, numbers
+
+
+def _show_parts(found: Explanation) -> LabelledBars[Lab]:
+    """Return the lead over the opponent by kinds of sources, the same for every cell, so that nothing below moves."""
+    config = found.walk.config
+    is_there = {
+        "change": CHANGES in found.split.sources,
+        "distance": config.has_position_bias,
+        "position": config.has_position_table or config.positions == "none",  # else no vector holds them
+    }
+    groups = [group for group in PARTS if is_there.get(group, True)]
+    amounts = np.array([found.split.amounts.get(group, 0.0) for group in groups])
+    kinds = ["bias" if group == "others" else group for group in groups]
+    _, key, rival = found.names
+    return _bars(
+        "why_parts",
+        bars.contributions([PARTS[group] for group in groups], kinds, amounts, title="part of the difference"),
+        alt=say("attention", "parts.alt"),
+        caption=say("attention", "parts.caption", key=key, rival=rival, lead=found.split.lead),
+    )
+
+
+def _bars(key: str, drawn: LabelledRows, **chart: Any) -> LabelledBars[Lab]:
+    return LabelledBars(key=key, bars=lambda _: drawn, **chart)
+
+
+# --- the test by other sentences
+
+
+def find_test(lab: Lab, found: Explanation) -> tuple[Claim, dict[Kind, Claim]] | None:
+    """Return what other sentences test of a cell, and what the head does in each of them.
+
+    None if the cell has no test: random weights, a masked word, a row that changes set, or too few words.
+    """
+    walk, text = found.walk, lab.text_key
+    if lab.state.is_random or text.hidden or text.tokenizer in ("word", "bpe") or list_row_changes(walk):
+        return None
+    focus, weights = (walk.query, walk.key), walk.of_query("attn.pattern")
+    claim = find_claim(lab.batch, lab.sentence, weights, walk.allowed.tolist(), focus, found.split.opponent)
+    if claim is None:
+        return None
+    outcomes: dict[Kind, Claim] = {}
+    for kind, changed in change_text(claim, next(iter(list_alike(claim.word(claim.key), claim.text)), "")).items():
+        other = lab.at(lab.state.with_sentences((changed.text,)))
+        try:
+            outcome = measure(changed, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
+        except PlaygroundError:  # it cannot be read
+            continue
+        if outcome is not None:
+            outcomes[kind] = outcome
+    return claim, outcomes
+
+
+def _show_tests(lab: Lab, found: Explanation) -> Iterator[Item]:
+    """The verdict of the swap, and a table of three other sentences; nothing if they cannot test the cell."""
+    made = find_test(lab, found)
+    if made is None or "swap" not in made[1]:
+        return
+    claim, outcomes = made
+    after, words = outcomes["swap"].weights, [quote_token(claim.word(place)) for place in (claim.key, claim.rival)]
+    order = (1, 0) if compare(claim.weights) < 0 else (0, 1)  # the word with more first
+    numbers = [pair[place] for place in order for pair in (claim.weights, after)]
+    told = dict(zip(("before", "after", "other_before", "other_after"), numbers, strict=True))
+    verdict = judge_swap(claim.weights, after)
+    rows = {
+        _link(lab, found, kind, each): [
+            f"{before:.2f} → **{after:.2f}**" for before, after in zip(claim.weights, each.weights, strict=True)
+        ]
+        for kind, each in outcomes.items()
+    }
+    columns = [say("attention", "test.column", word=word) for word in words]
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+    items = (
+        Paragraph(say("attention", f"test-{verdict}", word=words[order[0]], other=words[order[1]], **told)),
+        Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False),
+    )
+    yield Group("why_tests", items)
+
+
+def _link(lab: Lab, found: Explanation, kind: Kind, outcome: Claim) -> str:
+    """Return what was done, as a link to it beside the present sentence; only the trained model has such links."""
+    title = say("attention", f"test-row-{kind}", sentence=escape_markdown(outcome.text))
+    sentences = list(lab.text.sentences)
+    sentences[lab.sentence] = outcome.text
+    text = "\n".join(sentences)
+    if lab["weights"] != "minilm" or len(text) > MAX_CHARACTERS:
+        return title
+    query, key, rival = outcome.positions
+    places = {"layer": found.walk.layer.layer, "head": found.walk.head, "attention_rival": str(rival)}
+    link = write_query({**lab.values, **places, "text": text}, lab.values)
+    return f"[{title}](attention?{link}&{urlencode({'query': query, 'key': key})})"
+
+
+# --- the computation behind the cell
+
+
+def _fold_steps(found: Explanation | None, options: Options) -> Group:
+    """Return the computation behind the cell, folded; without one, the panel stays as it is, open or not."""
+    items: list[Item] = [Control("attention_why", say("attention", "steps"), say("attention", "steps.help"))]
+    if options["attention_steps"] and found is not None:
+        items += STEPS[options["attention_why"]](found)
+    return Group("why_steps", (Panel("attention_steps", say("attention", "steps"), tuple(items)),))
+
+
+def _show_sources(found: Explanation) -> Iterator[Item]:
+    if not found.has_parts:
+        yield Paragraph(say("attention", "sources-none"), "caption")
+        return
+    walk, split, (_, key, rival) = found.walk, found.split, found.names
+    names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
+    first = f"s_{{{walk.query},{walk.key}}}"
+    second = rf"\bar s_{{{walk.query}}}" if split.opponent is None else f"s_{{{walk.query},{split.opponent}}}"
+    yield Formula(
+        r"{s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b} \qquad\allowbreak "
+        rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}"
+    )
+    yield Paragraph(say("attention", "sources", key=key, rival=rival))
+    lead, rounding = float(split.relative.sum()), abs(split.relative_remainder)
+    yield _bars(
+        "why_key_sources",
+        bars.contributions(names, kinds, split.by_key_source, title="part of the difference"),
+        caption=say("attention", "sources.caption", key=key, rival=rival, lead=lead, rounding=rounding),
+        alt=say("attention", "sources.alt"),
+        table=lambda _: pd.DataFrame(split.relative, names, names).rename_axis("query \\ key"),
+    )
+
+
+def _show_moved(found: Explanation) -> Iterator[Item]:
+    walk, (query, key, _) = found.walk, found.names
+    moved = move(walk, found.maps)
+    tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
+    lengths = rf"{number(moved.value_norm, 3)} = {number(moved.moved_norm, 3)}"
+    yield Formula(rf"\lVert w v \rVert = {number(float(weights[walk.key]), 3)} \cdot {lengths}")
+    yield Formula(rf"\lVert W_O\, w v \rVert = {number(moved.written_norm, 3)}")
+    if math.isfinite(moved.output_share):
+        yield Paragraph(say("attention", "moved", share=write_number(100 * moved.output_share, 2)))
+    shares = np.where(walk.allowed, moved.head_shares, 0)
+    shown = bars.strongest(np.abs(shares), walk.key).tolist()
+    colours, values = bars.highlight(len(shown), shown.index(walk.key)), shares[shown].tolist()
+    labels, texts = [tokens[i] for i in shown], bars.write_amounts(values, "+")
+    yield _bars(
+        "why_moved",
+        LabelledRows(labels, values, colours, texts, "share of the head's output"),
+        caption=say("attention", "moved.caption", query=query, key=key),
+        alt=say("attention", "moved.alt"),
+        table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),
+    )
+
+
+STEPS: Mapping[str, Callable[[Explanation], Iterator[Item]]] = {
+    "sources": _show_sources,
+    "what it moves": _show_moved,
+}
+"""By the value of `attention_why`."""

@@ -1,1 +1,0 @@
-"""One token's way through a layer, stage by stage."""

@@ -1,0 +1,265 @@
+"""A visitor's own models, kept in that session alone: one file, and the networks trained here."""
+
+import copy
+import hashlib
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import streamlit as st
+from torch import Tensor
+
+from playground.config import ModelConfig
+from playground.errors import InputError, UnavailableError, WeightsError
+from playground.link.state import AFTER, BEFORE
+from playground.model import Encoder
+from playground.runs.budget import check_budget
+from playground.text import Tokenizer, published_tokenizer
+from playground.text.foreign_json import read_json
+from playground.training.network import Network
+from playground.training.trained_network import KeptRun, TrainedNetwork, key_in, load, run_key, save
+from playground.web.session.result_cache import cache_in_session, session_results
+from playground.web.session.services import services
+from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
+from playground.weights.files import check_size
+from playground.weights.huggingface import read_config
+from playground.weights.recognise import RecognisedWeights
+
+OWN = "_own_models"
+"""Session key of the `OwnModels`."""
+
+MOST_RUNS = 6
+"""Runs that a session keeps; the oldest goes first."""
+
+NOT_IN_SESSION = "This network is not in your session; train one on the Training page, or load its file there."
+
+_PREFIX = "own-"
+"""Prefix of the keys of visitors' own tokenizers."""
+
+
+@dataclass(eq=False)
+class UploadedWeights:
+    """The weights of a visitor's own file, and what reads text for them."""
+
+    file: str
+    sha256: str
+    """Of its bytes; the weights' key."""
+    tensors: Mapping[str, Tensor]
+    """By the file's own names."""
+    recognised: RecognisedWeights
+    not_finite: str | None
+    """The first tensor that is not finite."""
+    tokenizer: Tokenizer | None = None
+    """None: the sidebar's reads the text."""
+    tokenizer_file: str = ""
+    tokenizer_key: str = ""
+    """Names its tokens in caches."""
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of the tensors, and of the encoder."""
+        return 2 * sum(tensor.nbytes for tensor in self.tensors.values())
+
+    @property
+    def token_rows(self) -> int:
+        """Rows of the token table; 0 if there is none."""
+        rows: int = self.recognised.settings["vocab_size"]
+        return rows
+
+    def read_with(self, tokenizer: Tokenizer | None, file: str = "") -> None:
+        """Read text with a tokenizer from a file; None: with the sidebar's."""
+        self.tokenizer, self.tokenizer_file = tokenizer, file
+        self.tokenizer_key = f"{_PREFIX}{secrets.token_hex(16)}" if tokenizer else ""
+
+
+class OwnModels:
+    """A session's models; a training's thread may put one."""
+
+    def __init__(self) -> None:
+        self.upload: UploadedWeights | None = None
+        self.runs: tuple[KeptRun, ...] = ()
+        """The trained networks, the newest last."""
+        self.shown: tuple[KeptRun, ...] = ()
+        """Those that pages show; they change between two runs of a page, never within one."""
+        self.problem = ""
+        """Why the latest one could not be kept."""
+
+    @property
+    def newest(self) -> KeptRun | None:
+        """The run that was put here last."""
+        return self.runs[-1] if self.runs else None
+
+    @property
+    def trained(self) -> TrainedNetwork | None:
+        """The network of the newest run."""
+        return self.newest.network if self.newest else None
+
+    def put(self, run: KeptRun) -> None:
+        """Keep a run, if there is memory for it."""
+        try:
+            services().memory.reserve(run.network)
+        except WeightsError as error:
+            self.problem = str(error)
+        else:
+            others = (each for each in self.runs if each.key != run.key)
+            self.runs, self.problem = (*others, run)[-MOST_RUNS:], ""
+
+    def fetch(self, name: str) -> None:
+        """Keep the run of this name too, if it was trained on this server before."""
+        key = key_in(name)
+        if key and key not in {run.key for run in self.runs}:
+            found = services().store.find(key, lambda content: _read(content, key))
+            if found is not None:
+                self.put(KeptRun(found, "stored"))
+
+    def close_upload(self) -> None:
+        """Forget the file, and what was computed with it."""
+        self.upload = None
+        session_results().clear()
+
+    def update_shown(self) -> None:
+        """Show the present networks from now on, and forget results of others."""
+        if [run.network for run in self.shown] != [run.network for run in self.runs]:
+            session_results().clear()
+        self.shown = self.runs
+
+
+def session_models() -> OwnModels:
+    """Return what this session has of its own."""
+    own: OwnModels = st.session_state.setdefault(OWN, OwnModels())
+    return own
+
+
+def _read(content: bytes, key: str) -> TrainedNetwork:
+    trained = load(content, max_parameters=services().settings.max_parameters)
+    if run_key(trained.config, trained.recipe) != key:
+        raise WeightsError("The file is of another run.")
+    return trained
+
+
+def is_shared(run: KeptRun) -> bool:
+    """Return whether its link brings a run: not a cancelled one, nor a visitor's own text or file."""
+    trained = run.network
+    return run.origin != "opened" and trained.results.outcome != "cancelled" and not trained.recipe.text
+
+
+def store(run: KeptRun) -> None:
+    """Keep a run on disk, if it is shared."""
+    if is_shared(run):
+        services().store.keep(run.key, save(run.network))
+
+
+def shown_run(name: str = "") -> KeptRun | None:
+    """Return the shown run of this name; without a name the newest."""
+    key = key_in(name)
+    return next((run for run in reversed(session_models().shown) if key in ("", run.key)), None)
+
+
+def shown_network(name: str = "") -> TrainedNetwork | None:
+    """Return the trained network of `shown_run`."""
+    run = shown_run(name)
+    return run.network if run else None
+
+
+def is_trained_network(weights: str) -> bool:
+    """Return whether `State.weights` is a trained network's, after training or before."""
+    return weights.startswith(("trained-", "initial-"))
+
+
+def find_network(key: str) -> TrainedNetwork:
+    """Return the session's trained network of this key; raises UnavailableError."""
+    for run in session_models().shown:
+        if key in {run.network.key, run.network.initial_key}:
+            return run.network
+    raise UnavailableError(NOT_IN_SESSION)
+
+
+def network_on_device(weights: str) -> Network:
+    """Return a network, as `find_network`, on the device where models run."""
+    trained = find_network(weights)
+    is_there = weights == trained.key and services().device.type == "cpu"
+    return trained.network if is_there else _copy_on_device(weights)
+
+
+@cache_in_session
+def _copy_on_device(weights: str) -> Network:
+    trained = find_network(weights)
+    model = trained.initial() if weights == trained.initial_key else copy.deepcopy(trained.network)
+    return model.to(services().device)
+
+
+def describe_weights(weights: str) -> str:
+    """Return what a page calls `State.weights`, whosever they are."""
+    names = {"minilm": "trained weights", "random": ":orange-badge[random weights]"}
+    if weights.startswith(BEFORE):
+        return ":orange-badge[before training (random)]"
+    if weights.startswith(AFTER):
+        return "trained on the small English"
+    return names.get(weights) or weights_label(weights) or "your own weights"
+
+
+def weights_label(weights: str) -> str | None:
+    """Return what a page calls `State.weights` of one of the session's trained networks."""
+    try:
+        trained = find_network(weights)
+    except UnavailableError:
+        return None
+    title = trained.task.title
+    if weights == trained.initial_key:
+        return f":orange-badge[before training (random)] {title}"
+    return f"trained here: {title}, {trained.results.kept_step:,} steps"
+
+
+@cache_in_session
+def uploaded_encoder(sha256: str, config: ModelConfig, seed: int) -> Encoder:
+    """Return the encoder of the upload; raises UnavailableError."""
+    upload = session_models().upload
+    if upload is None or upload.sha256 != sha256:
+        raise UnavailableError("These weights are not open in your session; open their file in the sidebar.")
+    built = build_encoder(upload.tensors, upload.recognised, config, seed)
+    return built.requires_grad_(False).to(services().device)
+
+
+def find_tokenizer(key: str) -> Tokenizer | None:
+    """Return the session's tokenizer of this key, None if it is everybody's; raises UnavailableError."""
+    if is_trained_network(key):
+        return find_network(key).tokenizer
+    upload = session_models().upload
+    if key.startswith(_PREFIX) and (upload is None or upload.tokenizer_key != key):
+        raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")
+    return upload.tokenizer if key.startswith(_PREFIX) and upload else None
+
+
+def read_upload(
+    file: str, data: Sequence[bytes], config_json: bytes | None = None, tokenizer_json: bytes | None = None
+) -> UploadedWeights:
+    """Read safetensors files, and what Hugging Face saves with them, and build the encoder once.
+
+    Raises:
+        InputError, WeightsError, PretrainedError, TooLargeError: they can't be used here.
+    """
+    check_size(sum(map(len, data)))
+    tensors = encoder_half({name: tensor for part in data for name, tensor in read_tensors(part).items()})
+    recognised = recognise_tensors(tensors) if config_json is None else _read_config(config_json)
+    config = recognised.config()
+    check_budget(config, services().settings.max_parameters)
+    digest = hashlib.sha256(b"".join([*data, config_json or b""])).hexdigest()
+    upload = UploadedWeights(file, digest, tensors, recognised, first_not_finite(tensors))
+    if tokenizer_json is not None:
+        tokenizer = published_tokenizer(tokenizer_json)
+        if tokenizer.vocab_size > config.vocab_size:
+            n, rows = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
+            raise InputError(f"The tokenizer.json has {n} tokens, and the token table {rows} rows.")
+        upload.read_with(tokenizer, "tokenizer.json")
+    services().memory.reserve(upload)
+    build_encoder(tensors, recognised, config)
+    return upload
+
+
+def _read_config(data: bytes) -> RecognisedWeights:
+    try:
+        given = read_json(data)
+    except ValueError as error:
+        raise InputError(f"The config.json can't be read as JSON: {error}.") from error
+    config, scheme = read_config(given)
+    return RecognisedWeights(scheme, vars(config), {})

@@ -1,0 +1,273 @@
+"""The live parts of the page What if: numbers that grow while somebody looks, and the form of every kind of change.
+
+A sentence is run in hundreds of variants, part by part; what is measured is kept for everybody, and shown with a bar.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
+from typing import Any
+
+import numpy as np
+import streamlit as st
+
+from playground.accounting.readable import duration
+from playground.charts.names import escape_markdown
+from playground.charts.scene import Scene
+from playground.config import ModelConfig
+from playground.errors import TooLargeError
+from playground.link.lab import Lab, once
+from playground.link.opening import Focus, LinkedView
+from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS, Change
+from playground.runs.arrays import Array
+from playground.runs.variant_runs import rows_at_once
+from playground.views.change_names import name_changes, offer_changes
+from playground.views.what_if import Followed, show_what_if, what_if_scene
+from playground.views.what_if_parts import SweepKey, list_variants, measure_rows
+from playground.web.components.without_picture import ask_again
+from playground.web.shared import panels
+from playground.web.shared.page_end import fragment
+from playground.web.shared.renderer import Live, draw_view, render
+from playground.words import say
+
+Rows = tuple[int, ...]
+"""Numbers of the variants that are measured together."""
+
+MOST_TOGETHER = 24
+"""Rows that are measured together, at most: others wait no longer for a turn than that takes."""
+
+BY_ITSELF = 5.0
+"""Seconds that a measurement may take and begin without being asked."""
+
+SLICE = 0.4
+"""Seconds of computing in one rerun of the page; between two of them it answers the visitor."""
+
+MAX_PASSES = 4_096
+"""Of all variants of one measurement, each counted from its first changed layer."""
+
+_ASKED = "_what_if_asked"
+"""Session key of the last presses: from a measurement's name to its numbers, and whether it is to run."""
+
+
+@fragment
+def explore_changes() -> None:
+    """The focus, and the chosen view of the page."""
+    live = Live(widgets={"measure": _draw_measurement, "change_maker": _draw_change_maker})
+    draw_view("what-if", show_what_if, _grow_scene, live=live)
+
+
+def _grow_scene(view: LinkedView) -> Scene[Followed]:
+    scene = what_if_scene(view)
+    return Scene(Followed(scene.now.lab, lambda lab, sweep: _sweep_numbers(lab, sweep).numbers), scene.focus)
+
+
+@dataclass(eq=False)
+class Growing:
+    """Numbers, (rows,), NaN if not measured yet; they lie in a cache, and sessions fill them together."""
+
+    numbers: Array
+    parts: Sequence[Rows]
+    """The rows that are measured together, in the order of their measurement; together every row once."""
+    n_done: int = 0
+    """Parts that are measured."""
+    seconds: float = 0.0
+    """What they took, waiting for a turn included."""
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything is measured."""
+        return self.n_done == len(self.parts)
+
+    @property
+    def n_measured(self) -> int:
+        """Rows that are measured."""
+        return sum(map(len, self.parts[: self.n_done]))
+
+    @property
+    def seconds_left(self) -> float:
+        """What the rest will take, by what the parts before it took; infinite before the first."""
+        if self.is_complete:
+            return 0.0
+        return self.seconds / self.n_measured * (len(self.numbers) - self.n_measured) if self.n_done else float("inf")
+
+    def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
+        """Measure the next part, and further ones until so many seconds have passed; nothing if somebody else does.
+
+        `measure` computes some rows, (rows,). If it fails, what was measured before stays.
+        """
+        if not self.lock.acquire(blocking=False):
+            return
+        try:
+            begin = monotonic()
+            while not self.is_complete:
+                rows, start = self.parts[self.n_done], monotonic()
+                self.numbers[list(rows)] = measure(rows)
+                self.n_done += 1
+                self.seconds += monotonic() - start
+                if monotonic() - begin >= seconds:
+                    return
+        finally:
+            self.lock.release()
+
+
+def empty_numbers(parts: Sequence[Rows]) -> Growing:
+    """Return numbers of which nothing is measured."""
+    return Growing(np.full(sum(map(len, parts)), np.nan, np.float32), tuple(parts))
+
+
+def cut(rows: Sequence[int], most: int) -> list[Rows]:
+    """Return rows in their order, at most so many together, and at most `MOST_TOGETHER`."""
+    most = min(most, MOST_TOGETHER)
+    return [tuple(rows[first : first + most]) for first in range(0, len(rows), most)]
+
+
+@once
+def _sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
+    """Return the numbers of a sweep over a lab's run, a row a variant; raises TooLargeError if these are too many."""
+    run, n_layers = lab.run, lab.config.n_layers
+    starts = [min((each.first_layer for each in made), default=0) for made in list_variants(sweep, run)]
+    if sum(n_layers - max(0, start) for start in starts) > MAX_PASSES * n_layers:
+        raise TooLargeError(say("what_if", "too-many", runs=len(starts)))
+    together = ([row for row, start in enumerate(starts) if start == layer] for layer in sorted(set(starts)))
+    return empty_numbers([part for rows in together for part in cut(rows, rows_at_once(lab.config, len(run.tokens)))])
+
+
+def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
+    """Measure for a moment, and draw how far it is, and what starts or stops it; the page asks again until all is done.
+
+    Keys begin with `name`. If the settings change, the numbers do, and the old measurement rests.
+    """
+    with panels.explain_errors():
+        growing = _sweep_numbers(lab, sweep)
+        was_complete, compute = growing.is_complete, partial(measure_rows, lab, sweep)
+        if growing.n_done == 0:
+            growing.advance(compute, 0)  # which says how long the others will take
+        asked, is_wanted = st.session_state.get(_ASKED, {}).get(name, (None, False))
+        is_unknown = growing.n_done == 0  # somebody else measures the first part just now
+        goes_on = is_wanted if asked is growing else is_unknown or growing.seconds_left <= BY_ITSELF
+        if goes_on:
+            growing.advance(compute, SLICE)
+    stops = asked is growing and is_wanted and not growing.is_complete
+    with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
+        st.progress(growing.n_measured / max(1, len(growing.numbers)), _describe(growing))
+        # A grey button is hidden by the style sheet.
+        st.button(
+            say("what_if", "measuring.stop") if stops else say("what_if", "measuring"),
+            key=f"{name}_{'stop' if stops else 'measure'}",
+            icon=":material/stop:" if stops else ":material/play_arrow:",
+            on_click=_ask,
+            args=[name, growing, not stops],
+            disabled=not stops and (goes_on or growing.is_complete),
+            width=120,
+        )
+        if goes_on and not was_complete:  # after the last part, what stands above it is drawn with it
+            ask_again(f"{name}_again")
+
+
+def _describe(growing: Growing) -> str:
+    n, done = len(growing.numbers), growing.n_measured
+    if growing.is_complete or not done:
+        return say("what_if", "tried", n=n, done=done)
+    return say("what_if", "tried.left", n=n, done=done, time=duration(growing.seconds_left))
+
+
+def _ask(name: str, growing: Growing, is_wanted: bool) -> None:
+    st.session_state[_ASKED] = {**st.session_state.get(_ASKED, {}), name: (growing, is_wanted)}
+
+
+# --- every kind of change
+
+CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
+CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
+
+MAX_SEED = 9_999
+
+TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
+"""What can be changed, by what the menu calls it."""
+
+
+def _draw_change_maker(lab: Lab, focus: Focus) -> None:
+    with st.container(key="compose"):
+        wanted = compose_changes(focus, lab.config, len(lab.text.sentences), lab.sentence)
+        st.markdown(escape_markdown(name_changes(wanted, lab.run.tokens)), width="content")
+        render([offer_changes(lab, "compose_make", {say("what_if", "make"): wanted})])
+
+
+def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
+    """Draw the choices; returns the change that they describe, at the focus; a token is hidden by one in each layer.
+
+    Args:
+        focus: the layer, the head, and the two tokens that it is about.
+        config: of the model.
+        n_sentences: of the text.
+        sentence: the one that is changed, from 0.
+    """
+    title = st.selectbox(say("what_if", "kind"), TITLES, key="compose_kind")
+    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
+    with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
+        kinds = {kind.menu.answer: name for name, kind in KINDS.items() if title in kind.menu.titles}
+        chosen = next(iter(kinds.values()))
+        menu = KINDS[chosen].menu
+        values |= menu.titles[title]
+        for choice in menu.choices:
+            _choose(choice, values, focus, config, (n_sentences, sentence))
+        if menu.question is not None:
+            chosen = kinds[_pick(menu.question.label, tuple(kinds), menu.question.key, menu.question.help)]
+        for choice in KINDS[chosen].menu.further_choices:
+            _choose(choice, values, focus, config, (n_sentences, sentence))
+        name, help_text = say("what_if", "strength"), say("what_if", "strength.help")
+        strength = st.slider(name, 0.0, 1.0, 1.0, 0.05, key="compose_strength", help=help_text, width=220)
+    args = tuple(values[name] for name in KINDS[chosen].args)
+    return [Change(chosen, layer, values["head"], args, strength) for layer in values["layers"]]
+
+
+def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConfig, sentences: tuple[int, int]) -> None:
+    """Draw what a kind's menu asks for, and keep what is chosen in `values`, by the names of a change's arguments."""
+    match choice:
+        case "head":
+            values["head"] = None if _pick("Where", (CHOSEN_HEAD, EVERY_HEAD), "head") == EVERY_HEAD else focus.head
+        case "own head":
+            if values["point"] in HEAD_POINTS:
+                _choose("head", values, focus, config, sentences)
+        case "layers":
+            if _pick("In which layers", (EVERY_LAYER, CHOSEN_LAYER), "layers") == EVERY_LAYER:
+                values["layers"] = range(config.n_layers)
+            elif _pick("Where", (EVERY_HEAD, CHOSEN_HEAD), "hidden") == CHOSEN_HEAD:
+                values["head"] = focus.head
+        case "sublayer":
+            names = {name: sublayer for sublayer, name in SUBLAYERS.items()}
+            values["sublayer"] = names[_pick("Which sublayer", tuple(names), "sublayer")]
+        case "weight":
+            if "weight" not in values:
+                values["weight"] = st.slider("Weight", 0.0, 1.0, 0.5, 0.05, key="compose_weight", width=220)
+        case "token":
+            if _pick("Which token", ("the chosen query", "every token"), "token") == "every token":
+                values["query"] = None
+        case "source":
+            others = [other for other in range(config.n_heads) if other != focus.head] or [focus.head]
+            key = f"compose_source_{config.n_heads}_{focus.head}"
+            values["source"] = st.selectbox("The head to copy", others, key=key, width=140)
+        case "seed":
+            seed = st.number_input("Seed of the order", 0, MAX_SEED, 1, key="compose_seed", width=160)
+            values |= {"seed": int(seed), "layers": [None]}
+        case "sentence":
+            n, sentence = sentences
+            others = [number for number in range(1, n + 1) if number != sentence + 1] or [sentence + 2]
+            key = f"compose_sentence_{n}_{sentence}"
+            values["sentence"] = st.selectbox("From sentence", others, key=key, width=140) - 1
+        case "point":
+            points = {words: point for point, (_, words) in PATCH_POINTS.items()}
+            words = st.selectbox("At which point", list(points), len(points) - 1, key="compose_point", width=240)
+            values["point"] = points[words]
+            if points[words] == "embed":
+                values["layers"] = [None]
+
+
+def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
+    chosen = st.segmented_control(
+        label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
+    )
+    return chosen or options[0]

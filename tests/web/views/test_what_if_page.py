@@ -1,0 +1,342 @@
+"""The page What if: numbers that grow part by part, the form of every kind of change, and what its presses do."""
+
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.errors import BusyError
+from playground.runs.arrays import Array
+from playground.web.session.services import other_services
+from playground.web.session.turns import Turns
+from playground.web.views import what_if
+from playground.web.views.what_if import MOST_TOGETHER, TITLES, Rows, cut, empty_numbers
+from tests.web.app_test import (
+    SMALL,
+    answer,
+    array,
+    captions,
+    charts,
+    choose,
+    component_data,
+    new_page,
+    open_page,
+    press,
+    prose,
+    sentences,
+    values,
+    without_error,
+    words,
+    working,
+)
+
+PARTS, PLACES = "which parts matter", "where the difference sits"
+PAIR = "a cat sat\na dog sat"
+
+
+# --- numbers that grow
+
+
+def doubled(rows: Rows) -> Array:
+    return 2 * np.array(rows, np.float32)
+
+
+def refuse(rows: Rows) -> Array:
+    pytest.fail(f"{rows} are measured again")
+
+
+def test_each_step_measures_a_part_or_as_many_as_fit_into_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = count(0, 1)  # a second passes between any two looks at it
+    monkeypatch.setattr(what_if, "monotonic", lambda: float(next(clock)))
+    growing = empty_numbers([(0, 1), (2,), (3, 4)])
+    assert (growing.n_measured, growing.seconds_left) == (0, float("inf"))
+    growing.advance(doubled, 0)
+    np.testing.assert_array_equal(growing.numbers, [0, 2, np.nan, np.nan, np.nan])
+    assert (growing.n_measured, growing.seconds, growing.seconds_left) == (2, 1, 1.5)
+    growing.advance(doubled, 100)
+    assert growing.is_complete
+    assert (growing.numbers == [0, 2, 4, 6, 8]).all()
+    assert growing.seconds_left == 0
+    growing.advance(refuse, 1)
+
+
+def test_what_was_measured_stays_where_a_part_fails() -> None:
+    growing = empty_numbers([(0,), (1,)])
+
+    def refuse_second(rows: Rows) -> Array:
+        if rows == (1,):
+            raise BusyError("Many people are computing right now.")
+        return doubled(rows)
+
+    with pytest.raises(BusyError):
+        growing.advance(refuse_second, 100)
+    assert growing.n_done == 1
+    assert not growing.lock.locked()
+    growing.advance(doubled, 100)
+    assert growing.is_complete
+
+
+def test_nobody_waits_while_somebody_else_measures_and_takes_what_is_there() -> None:
+    growing = empty_numbers([(i,) for i in range(5)])
+    is_measuring, may_go_on = threading.Event(), threading.Event()
+    measured: list[int] = []
+
+    def measure(rows: Rows) -> Array:
+        measured.extend(rows)
+        if rows == (2,):
+            is_measuring.set()
+            assert may_go_on.wait(60)
+        return doubled(rows)
+
+    first = threading.Thread(target=growing.advance, args=(measure, float("inf")))
+    first.start()
+    assert is_measuring.wait(60)
+    others = [threading.Thread(target=growing.advance, args=(measure, float("inf"))) for _ in range(4)]
+    for other in others:
+        other.start()
+    deadline = time.monotonic() + 20
+    for other in others:
+        other.join(max(0, deadline - time.monotonic()))
+    waiting, seen = [other.is_alive() for other in others], growing.numbers.copy()
+    may_go_on.set()
+    for thread in (first, *others):
+        thread.join(60)
+    assert not any(waiting)
+    np.testing.assert_array_equal(seen, [0, 2, np.nan, np.nan, np.nan])
+    assert measured == list(range(5)), "each part once"
+
+
+def test_rows_are_cut_small() -> None:
+    assert empty_numbers([]).is_complete
+    assert cut(range(3, 8), 2) == [(3, 4), (5, 6), (7,)]
+    assert [len(part) for part in cut(range(60), 1_000)] == [MOST_TOGETHER, MOST_TOGETHER, 60 - 2 * MOST_TOGETHER]
+
+
+@pytest.fixture
+def never_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    for limit, value in {"BY_ITSELF": -1.0, "SLICE": 0.0, "MOST_TOGETHER": 20}.items():
+        monkeypatch.setattr(what_if, limit, value)
+
+
+def open_pairs(seed: int) -> AppTest:
+    """The pairs of a head of weights that no other test has, so that nothing of it is measured yet."""
+    chosen = {"whatif_parts": "pairs of one head", "layer": 1, "head": 1, "seed": seed, "text": "a sentence of its own"}
+    return open_page("what_if", whatif_view=PARTS, **SMALL, **chosen)
+
+
+def n_measured(app: AppTest) -> int:
+    return int(np.isfinite(array(charts(app)["pair_effects"])).sum())
+
+
+@pytest.mark.usefixtures("never_short")
+def test_one_part_is_measured_unasked_and_the_rest_after_a_press(monkeypatch: pytest.MonkeyPatch) -> None:
+    app = open_pairs(101)
+    for _ in range(2):
+        assert n_measured(app) == 20
+        assert str(working(app.run()).get("progress")[-1].proto.text).startswith(
+            "20 of 441 runs. The rest takes about "
+        )
+    assert not component_data(app, "ask_again")
+    press(app, "whatif_effects_measure")
+    assert component_data(app, "ask_again")
+    assert n_measured(app) == 40
+    assert n_measured(working(app.run())) == 60
+    monkeypatch.setattr(what_if, "BY_ITSELF", 1e9)
+    press(app, "whatif_effects_stop")
+    assert n_measured(app) == 60, "what was stopped does not go on by itself, however little is left"
+    assert not component_data(app, "ask_again")
+    assert n_measured(press(app, "whatif_effects_measure")) == 80
+
+
+@pytest.mark.usefixtures("never_short")
+def test_another_head_has_to_be_asked_for_anew_and_what_was_measured_stays() -> None:
+    app = press(open_pairs(102), "whatif_effects_measure")
+    assert n_measured(app) == 40
+    assert n_measured(choose(app, head=2)) == 20
+    assert not component_data(app, "ask_again")
+    assert n_measured(choose(app, head=1)) == 60
+    other = open_pairs(102)
+    assert n_measured(other) == 60, "another visitor sees what is measured"
+    assert not component_data(other, "ask_again"), "and has not asked for more"
+
+
+def test_where_no_turn_comes_free_or_parts_are_too_many_one_sentence_says_so() -> None:
+    app = open_pairs(104)
+    with other_services(turns=Turns(1, 0.01)) as busy, busy.turns.take():
+        choose(app, whatif_parts="sublayers")
+        assert "Many people are computing right now" in sentences(app)
+    assert "sublayer_effects" in charts(without_error(app.run()))
+    app = open_page("what_if", whatif_view=PARTS, whatif_parts="pairs of one head", text="ab " * 70, layer=0, **SMALL)
+    assert "too many" in sentences(app)
+
+
+@contextmanager
+def measuring_all_at_once() -> Iterator[None]:
+    """Whatever is shown is measured before it is drawn, however busy the machine is."""
+    with pytest.MonkeyPatch.context() as patch:
+        for limit in ("SLICE", "BY_ITSELF"):
+            patch.setattr(what_if, limit, float("inf"))
+        yield
+
+
+def open_view(view: str, text: str = PAIR, **query: object) -> AppTest:
+    """A view of the page, for the encoder behind SMALL, with everything measured."""
+    with measuring_all_at_once():
+        return without_error(open_page("what_if", whatif_view=view, text=text, **SMALL | query))
+
+
+def test_the_verdict_compares_once_every_head_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(what_if, "BY_ITSELF", -1.0)
+    monkeypatch.setattr(what_if, "MOST_TOGETHER", 2)
+    app = open_page("what_if", **SMALL, seed=302, text="another text of its own", do="0.1:zero")
+    assert len(app.get("progress")) == 1
+    assert "median" not in answer(app)
+    press(app, "whatif_effects_measure")
+    while component_data(app, "ask_again"):
+        working(app.run())
+    assert "the median of the 8 heads" in answer(app)
+    assert not app.get("progress")
+
+
+# --- presses, links, and every state
+
+
+def test_from_the_line_of_changes_a_press_leads_to_what_followed_whatever_was_open() -> None:
+    app = open_page("attention", **SMALL, text=PAIR, whatif_view=PARTS, do="0.2:zero")
+    press(app, "changes_followed")
+    assert app.session_state["whatif_view"] == "what followed"
+
+
+def test_an_old_link_to_the_view_of_its_own_opens_the_option() -> None:
+    app = open_page("what_if", **SMALL, text=PAIR, whatif_view="take heads out", whatif_left="right answers")
+    assert values(app, "whatif_view", "whatif_parts", "whatif_on") == {
+        "whatif_view": PARTS, "whatif_parts": "heads taken out", "whatif_on": "right answers",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("asked", "taken"), [(1, 2), (3, 4), (8, 4)])
+def test_a_sentence_that_cannot_be_patched_from_gives_way_to_the_next_that_can(asked: int, taken: int) -> None:
+    app = open_view(PLACES, "a cat sat\na dog sat\na long sentence\na fox ran", whatif_other=asked)
+    assert any(each.value.startswith(f"Sentence {taken}: ") for each in app.caption)
+
+
+def test_without_a_pair_a_button_copies_the_sentence_with_another_word() -> None:
+    link = {**SMALL, "text": "The man saw it", "query": 5, "do": "0.1:zero,0.*:hide_3"}
+    app = open_page("what_if", whatif_view=PLACES, **link)
+    assert "patched_places" not in charts(app)
+    with measuring_all_at_once():
+        press(app, "whatif_corrupt")
+    changed = app.session_state["text"].split("\n")
+    assert (app.session_state["sentence"], app.session_state["whatif_other"]) == (2, 1)
+    assert app.session_state["query"] == next(i for i in range(14) if changed[0][i] != changed[1][i])
+    assert array(charts(app)["patched_places"]).shape == (3, 14)
+    assert [each.is_on for each in app.session_state["do"].made] == [True, False], "token 3 is another one here"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("changes", [
+    {"norm_placement": "pre", "final_norm": True, "causal": True}, {"tokenizer": "vectors"},
+    {"norm": "none", "residual": False, "n_heads": 1, "n_layers": 1, "positions": "none"},
+], ids=str)  # fmt: skip
+@pytest.mark.parametrize("text", [PAIR, "x", "<b>$x$</b>\nعربى 🧭 `c` [a](b)\nx"], ids=["pair", "one token", "odd"])
+def test_every_view_is_drawn_in_every_architecture(text: str, changes: dict[str, object]) -> None:
+    app = open_view(PARTS, text, **changes)
+    assert "head_effects" in charts(app)
+    assert "sublayer_effects" in charts(choose(app, whatif_parts="sublayers"))
+    choose(app, whatif_parts="pairs of one head")
+    assert ("pair_effects" in charts(app)) != ("no pair can be cut" in sentences(app))
+    assert "pruning_curves" in charts(open_view(PARTS, text, whatif_parts="heads taken out", **changes))
+    app = open_page("what_if", **SMALL | changes, text=text, do="0.0:zero", whatif_view=PLACES)
+    assert "nan" not in words(choose(app, whatif_view="what followed")).lower().split()
+
+
+# --- the form of every kind of change
+
+THREE = {**SMALL, "text": "abcdefgh\nhgfedcba\nabc", "layer": "1", "head": "2", "query": "5", "key": "3"}
+
+
+def composed(app: AppTest, kind: str, **choices: Any) -> AppTest:
+    """The page, opened or not, with a change put together."""
+    app.session_state["compose_kind"] = next(each for each in TITLES if each.startswith(kind))
+    app.session_state["whatif_more"] = True
+    working(app.run())
+    for key, value in choices.items():
+        found = [
+            each
+            for each in (*app.segmented_control, *app.slider, *app.number_input, *app.selectbox)
+            if (each.key or "").startswith(f"compose_{key}")
+        ]
+        working(found[0].set_value(value).run())
+    return app
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "text"),
+    [
+        ("switch a head off", {"head": "every head", "strength": 0.5}, "1.*:zero~0.5"),
+        ("replace a head", {}, "1.2:mean"),
+        ("switch a sublayer", {"sublayer": "feed-forward"}, "1.ffn:off"),
+        ("forbid a pair", {"when": "after the softmax", "head": "every head"}, "1.*:cut_5_3_after"),
+        ("force a pair", {}, "1.2:force_5_3"),
+        ("set a pair's weight", {"weight": 0.25}, "1.2:weight_5_3_0.25"),
+        ("hide a token", {"layers": "the chosen layer"}, "1.*:hide_3"),
+        ("hide a token", {"layers": "the chosen layer", "hidden": "the chosen head"}, "1.2:hide_3"),
+        ("set what", {"row": "to itself alone", "token": "every token"}, "1.2:diagonal_*"),
+        ("set what", {"row": "as another head"}, "1.2:copy_5_0"),
+        ("shuffle", {"seed": 7}, "positions:shuffle_7"),
+        ("take a vector", {"point": "values", "token": "every token"}, "1.2.v:patch_*_2"),
+        ("take a vector", {"point": "the embedding"}, "embed:patch_5_2"),
+    ],
+)
+def test_what_is_chosen_is_what_is_made(kind: str, choices: dict[str, Any], text: str) -> None:
+    def script() -> None:
+        import streamlit as st
+
+        from playground import ModelConfig
+        from playground.link.opening import Focus
+        from playground.model.change_texts import write_change
+        from playground.web.views.what_if import compose_changes
+        from tests.web.app_test import SMALL_CONFIG
+
+        made = compose_changes(Focus(1, 2, 5, 3), ModelConfig(**SMALL_CONFIG), 3, 0)
+        st.text(",".join(map(write_change, made)))
+
+    app = composed(AppTest.from_function(script), kind, **choices)
+    assert [each.value for each in app.text] == [text]
+
+
+@pytest.mark.parametrize(
+    ("kind", "choices", "query", "reason"),
+    [
+        ("take a vector", {"sentence": 3}, {}, "8 and 3 tokens"),
+        ("take a vector", {}, {"text": "abc"}, "the text has 1 sentence"),
+        ("forbid a pair", {}, {"causal": "true", "query": "2"}, "the mask hides d₃ from c₂"),
+        ("switch a head off", {}, {"do": "1.2:mean"}, "already sets the same numbers; take that back first"),
+        ("force a pair", {}, {"do": "1.2:force_5_1"}, "layer 1, head 2: f₅ → b₁ alone” already sets"),
+        ("hide a token", {}, {"n_layers": "96"}, "A link holds"),
+    ],
+)
+def test_what_cannot_apply_is_said_before_it_is_made(
+    kind: str, choices: dict[str, Any], query: dict[str, str], reason: str
+) -> None:
+    app = composed(new_page("what_if", **THREE | query, whatif_more=True), kind, **choices)
+    assert app.button(key="compose_make_0").disabled
+    assert reason in captions(app).replace("\\", "")
+    assert "token 3" not in captions(app), "tokens have words"
+
+
+def test_a_token_is_hidden_in_every_layer_and_another_strength_takes_its_place() -> None:
+    app = composed(new_page("what_if", **THREE, do="0.0:zero", whatif_more=True), "hide a token")
+    assert "every layer, all heads" in prose(app)
+    press(app, "compose_make_0")
+    assert "The sentence vector moves by" in prose(app), "what came of it stands below the buttons"
+    assert str(app.session_state["do"]) == "0.0:zero,0.*:hide_3,1.*:hide_3"
+    composed(app, "hide a token", strength=0.5)
+    press(app, "compose_make_0")
+    assert str(app.session_state["do"]) == "0.0:zero,0.*:hide_3~0.5,1.*:hide_3~0.5"
