@@ -12,8 +12,7 @@ from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.model.dropout import Dropout
-from playground.model.init import Linear
+from playground.model.init import Dropout, Linear
 from playground.model.norms import RMSNorm
 from playground.model.positions import rotate, window_mask
 from playground.model.trace import UNTRACED, Trace

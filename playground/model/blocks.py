@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.model.attention import UNMASKED, Attention, AttentionMask
-from playground.model.dropout import Dropout
-from playground.model.init import Linear
+from playground.model.init import Dropout, Linear
 from playground.model.norms import NoNorm, build_norm
 from playground.model.trace import UNTRACED, Trace
 

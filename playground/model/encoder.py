@@ -11,8 +11,7 @@ from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model.attention import AttentionMask, over_heads
 from playground.model.blocks import EncoderBlock
-from playground.model.dropout import Dropout
-from playground.model.init import Embedding, Linear, initial_weights
+from playground.model.init import Dropout, Embedding, Linear, initial_weights
 from playground.model.norms import build_norm
 from playground.model.positions import RelativePositions, alibi, sinusoids
 from playground.model.trace import UNTRACED, Trace, or_untraced

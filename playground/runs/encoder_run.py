@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.model import Encoder, dropout
+from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.model.changes import Change
+from playground.model.init import DROPOUT_POINTS, set_dropout
 from playground.model.interventions import InterventionTrace
 from playground.model.positions import window_mask
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
@@ -259,7 +260,7 @@ def run_with_dropout(
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
-    dropout.set_dropout(private, generators=dict.fromkeys(dropout.DROPOUT_POINTS, generator))
+    set_dropout(private, generators=dict.fromkeys(DROPOUT_POINTS, generator))
     result = run(private.train(), batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
     names = {place: point.format(layer) for place, point in DROPOUT_PLACES.items()}
     arrays = result.arrays

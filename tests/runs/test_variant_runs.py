@@ -26,6 +26,7 @@ FIELDS: dict[str, Any] = {
     "d_ff": 32,
     "max_len": 16,
 }
+ENCODER = scramble(Encoder(ModelConfig(**FIELDS), seed=5))
 VARIANTS: list[list[Change]] = [
     [],
     [made("2.1:zero")],
@@ -52,27 +53,22 @@ def test_every_variant_is_the_run_with_its_interventions(causal: bool, pre: bool
 
 
 def test_what_cannot_be_is_refused() -> None:
-    encoder = Encoder(ModelConfig(**FIELDS), seed=2)
     with pytest.raises(InterventionError, match="layers are 0 to 2"):
-        list(run_variants(encoder, BATCH, 0, [[made("5.0:zero")]]))
+        list(run_variants(ENCODER, BATCH, 0, [[made("5.0:zero")]]))
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
-        list(run_variants(encoder, BATCH, 0, [[made("0.out:patch_0_3")]]))
+        list(run_variants(ENCODER, BATCH, 0, [[made("0.out:patch_0_3")]]))
     wide = ModelConfig(vocab_size=characters().vocab_size, d_model=96, n_heads=96, n_layers=6, d_ff=8)
     with pytest.raises(TooLargeError, match="would fit"):
         list(run_variants(Encoder(wide), characters().encode_batch(["x" * 256]), 0, [[]]))
-    assert list(run_variants(encoder, BATCH, 0, [])) == []
+    assert list(run_variants(ENCODER, BATCH, 0, [])) == []
 
 
 def test_variants_go_on_from_a_run_that_is_at_hand() -> None:
-    encoder = Encoder(ModelConfig(**FIELDS), seed=5)
     variants = [[made(f"{layer}.1:cut_3_2")] for layer in (2, 0, 1)]
-    for one, two in zip(
-        run_variants(encoder, BATCH, 1, variants),
-        run_variants(encoder, BATCH, 1, variants, untouched=run(encoder, BATCH, 1)),
-        strict=True,
-    ):
-        assert one[0] == two[0]
-        np.testing.assert_allclose(one[1], two[1], atol=1e-5)
+    given = run_variants(ENCODER, BATCH, 1, variants, untouched=run(ENCODER, BATCH, 1))
+    for (numbers, final), (same, expected) in zip(given, run_variants(ENCODER, BATCH, 1, variants), strict=True):
+        assert numbers == same
+        np.testing.assert_allclose(final, expected, atol=1e-5)
 
 
 SENTENCES = ["a cat", "a dog", "a much longer cat", "x"]
@@ -113,7 +109,6 @@ def test_as_many_sentences_are_affordable_as_both_limits_allow() -> None:
     assert count_affordable(PRESETS["gpt-3"].config, [128] * 40) == 1
 
 
-ENCODER = scramble(Encoder(ModelConfig(**FIELDS), seed=5))
 SEVERAL = several("1.2:zero 0.1:uniform_2 2.ffn:off~0.5")
 
 

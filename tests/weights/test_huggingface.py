@@ -125,15 +125,10 @@ def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Pat
 ODD: list[tuple[str, dict[str, Any], str]] = [
     ("bert", {"position_embedding_type": "relative_key_query"}, "position_embedding_type='relative_key_query'"),
     ("roberta", {"is_decoder": True}, "is_decoder=true, which this encoder does not"),
-    ("albert", {"num_hidden_groups": 2}, "num_hidden_groups=2"),
     ("distilbert", {"dim": "left out"}, "has no 'dim'"),
     ("t5", {"feed_forward_proj": "gated-swiglu"}, "feed_forward_proj='gated-swiglu'"),
     ("modernbert", {"layer_types": ["sliding_attention"] * 4}, "layer_types="),
-    (
-        "modernbert",
-        {"rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 10_000.0}}},
-        "rope_type='yarn'",
-    ),
+    ("modernbert", {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, "rope_type='yarn'"),
 ]
 
 
@@ -144,7 +139,7 @@ def test_what_is_not_here_is_named(kind: str, change: dict[str, Any], sentence: 
     assert str(caught.value).count("\n") == 0
 
 
-@pytest.mark.parametrize("kind", ["t5", "modernbert", "albert", "distilbert"])
+@pytest.mark.parametrize("kind", ["t5", "distilbert"])
 def test_tensors_alone_ask_for_their_config(kind: str) -> None:
     tensors = safetensors.torch.load_file(FOLDER / kind / "model.safetensors")
     with pytest.raises(WeightsError, match=r"add its config\.json"):

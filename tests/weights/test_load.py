@@ -22,8 +22,11 @@ def config(**changes: Any) -> ModelConfig:
     return ModelConfig(**(sizes | {"max_len": 9} | changes))
 
 
-def torch_encoder(*, norm_first: bool, final_norm: bool, activation: str) -> nn.TransformerEncoder:
+def torch_encoder(
+    *, norm_first: bool = False, final_norm: bool = False, activation: str = "relu"
+) -> nn.TransformerEncoder:
     """torch.nn's encoder with every parameter, norms' too, moved off its initial value."""
+    torch.manual_seed(3)
     layer = torch_layer(config(activation=activation, norm_placement="pre" if norm_first else "post", dropout=0.0))
     norm = nn.LayerNorm(D_MODEL) if final_norm else None
     return scramble(nn.TransformerEncoder(layer, N_LAYERS, norm, enable_nested_tensor=False).eval())
@@ -71,12 +74,6 @@ def test_a_tensor_that_does_not_fit_is_named_and_nothing_changes(
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
-def torch_layers() -> nn.TransformerEncoder:
-    torch.manual_seed(3)
-    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
-    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
-
-
 @pytest.mark.parametrize("wrapper", ["", "module."])
 def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
     x = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
@@ -84,9 +81,9 @@ def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
     whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True).eval()
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
     inside = nn.ModuleDict({"transformer": whole})  # as in PyTorch's tutorial on translation
-    compiled = nn.ModuleDict({"transformer_encoder": nn.ModuleDict({"_orig_mod": torch_layers()})})
+    compiled = nn.ModuleDict({"transformer_encoder": nn.ModuleDict({"_orig_mod": torch_encoder()})})
     modules: list[tuple[nn.Module, nn.Module]] = [(whole, whole.encoder), (layer, layer), (inside, whole.encoder)]
-    for module, encoder in (*modules, (compiled, torch_layers()), (torch_layers(), torch_layers())):
+    for module, encoder in (*modules, (compiled, torch_encoder()), (torch_encoder(), torch_encoder())):
         tensors = {f"{wrapper}{name}": tensor for name, tensor in module.state_dict().items()}
         found = recognise_tensors(tensors)
         ours = build_encoder(tensors, found, found.config(n_heads=4, positions="none", scale_embeddings=False))
@@ -95,7 +92,7 @@ def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
 
 @pytest.mark.parametrize("table", ["encoder.weight", "embedding.weight"])
 def test_the_language_model_of_torchs_tutorial_opens_under_its_own_names(table: str) -> None:
-    layers, rows = torch_layers(), torch.randn(20, 16, generator=torch.Generator().manual_seed(1))
+    layers, rows = torch_encoder(), torch.randn(20, 16, generator=torch.Generator().manual_seed(1))
     pe = sinusoids(30, 16)[:, None]  # (L, 1, d_model), as printed there
     tensors = {f"transformer_encoder.{name}": tensor for name, tensor in layers.state_dict().items()}
     tensors |= {table: rows, "pos_encoder.pe": pe, "linear.weight": torch.zeros(20, 16), "linear.bias": torch.zeros(20)}
