@@ -80,10 +80,7 @@ def test_the_defaults_are_the_papers_base_model_and_never_change() -> None:
 ODD: list[tuple[dict[str, Any], str]] = [
     ({"positions": "rotary", "d_head": 3}, r"d_head=3 makes heads of 3 features, .*; 4 would work"),
     ({"positions": "rotary", "n_heads": 4}, r"d_head=0 makes heads of 3 features, .*; 4 would work"),
-    (
-        {"fused_qkv": True, "n_kv_heads": 1},
-        r"fused_qkv=True lays .* out head by head, and n_kv_heads=1 is another count",
-    ),
+    ({"fused_qkv": True, "n_kv_heads": 1}, r"fused_qkv=True lays .* out head by head, and n_kv_heads=1 is another"),
     ({"positions": "relative", "relative_buckets": 6}, r"relative_buckets=6 is not a multiple of 4"),
     ({"positions": "relative", "relative_distance": 8}, r"relative_distance=8 is not above 8, .*; 9 would work"),
     ({"norm": "scalar", "d_embedding": 1}, r"d_embedding=1 has no unbiased .*; 2 would work"),

@@ -119,18 +119,8 @@ def _biggest(example: Example) -> str:
     return best(bigger, key=lambda noun: bigger[noun])
 
 
-RULES: dict[str, Callable[[Example], str]] = {
-    "agreement": _agreement,
-    "pronoun": _pronoun,
-    "who_did_what": _who_did_what,
-    "negation": _negation,
-    "recall": _recall,
-    "tired_or_wide": _tired_or_wide,
-    "it_or_they": _it_or_they,
-    "looks_right": _looks_right,
-    "far": _far,
-    "biggest": _biggest,
-}
+_RULES = (_agreement, _pronoun, _who_did_what, _negation, _recall, _tired_or_wide, _it_or_they, _looks_right, _far)
+RULES: dict[str, Callable[[Example], str]] = {rule.__name__[1:]: rule for rule in (*_RULES, _biggest)}
 
 
 @each_capability

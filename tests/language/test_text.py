@@ -9,16 +9,8 @@ from playground.language.text import (
     MASK_ID,
     PAD_ID,
     SEP_ID,
-    UNKNOWN_ID,
-    VOCABULARY,
     english_tokenizer,
 )
-
-
-def test_the_vocabulary_has_the_special_tokens_first_and_every_word_once() -> None:
-    assert [VOCABULARY[i] for i in (PAD_ID, UNKNOWN_ID, MASK_ID, CLS_ID, SEP_ID)] == list(VOCABULARY[:5])
-    assert VOCABULARY[:5] == ("[PAD]", "[UNK]", "[MASK]", "[CLS]", "[SEP]")
-    assert len(set(VOCABULARY)) == len(VOCABULARY)
 
 
 def test_a_written_mask_is_the_mask_and_other_special_tokens_are_unknown_words() -> None:

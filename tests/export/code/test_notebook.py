@@ -55,4 +55,4 @@ def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(notebook: 
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(setups())
 def test_any_setups_cells_run(given: Arguments) -> None:
-    run_here("\n".join(code_cells(as_notebook(given.config, **given.options))))
+    run_here("\n".join(code_cells(as_notebook(**given))))

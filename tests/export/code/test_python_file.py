@@ -23,9 +23,9 @@ SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, 
 
 def check(given: Arguments) -> None:
     """Run the file; weights and names are those of the package."""
-    code = as_python(given.config, **given.options)
+    code = as_python(**given)
     names = run_here(code)  # which ends in assertions
-    ours = Encoder(given.config, seed=given.options["seed"]).state_dict()
+    ours = Encoder(given["config"], seed=given["seed"]).state_dict()
     theirs = names["encoder"].state_dict()
     assert ours.keys() == theirs.keys()
     for name, tensor in ours.items():
@@ -73,7 +73,7 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
         fields: dict[str, Any] = {name: options[i % len(options)] for name, options in CHOICES.items()}
         fields |= {name: bool((i + k) % 2) for k, name in enumerate(SWITCHES)}
         given = arguments(replace(SMALL, n_segments=i % 2, **fields), TEXTS[i % len(TEXTS)], TOKENIZERS[i % 4])
-        written.append(as_python(given.config, causal=i % 3 == 0, **given.options))
+        written.append(as_python(causal=i % 3 == 0, **given))
     paths = [tmp_path / f"written_{i}.py" for i in range(len(written))]
     for path, code in zip(paths, written, strict=True):
         path.write_text(code, encoding="utf-8")

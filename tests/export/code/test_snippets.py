@@ -36,7 +36,7 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run_file(fields: dict[str, Any], tokenizer: str, *, causal: bool) -> tuple[dict[str, Any], Encoder]:
     """The names that a file leaves behind, and the app's encoder."""
     given = arguments(replace(SMALL, **fields), "the cat sat on the mat", tokenizer, causal=causal, seed=1)
-    return run_here(as_python(given.config, **given.options)), Encoder(given.config, seed=1)
+    return run_here(as_python(**given)), Encoder(given["config"], seed=1)
 
 
 @pytest.mark.parametrize(("tokenizer", "causal"), [("word", False), ("vectors", True)])
