@@ -221,22 +221,22 @@ def test_docstrings_name_only_what_is_there() -> None:
 
 
 BUDGETS = {
-    "playground/accounting": 610,
+    "playground/accounting": 580,
     "playground/analysis": 2_760,
     "playground/charts": 2_040,
-    "playground/export": 1_140,
+    "playground/export": 990,
     "playground/jobs": 500,
-    "playground/language": 1_460,
+    "playground/language": 1_280,
     "playground/learn": 1_640,
     "playground/link": 1_850,
     "playground/mistakes": 1_020,
-    "playground/model": 2_030,
-    "playground/runs": 910,
-    "playground/text": 1_130,
+    "playground/model": 1_940,
+    "playground/runs": 820,
+    "playground/text": 1_100,
     "playground/training": 2_380,
     "playground/tutorials": 390,
     "playground/views": 6_160,
-    "playground/weights": 1_120,
+    "playground/weights": 1_070,
     "playground/words": 60,
     "playground/web/choices": 1_000,
     "playground/web/components": 410,
@@ -246,9 +246,9 @@ BUDGETS = {
     "playground/web/sidebar": 800,
     "playground/web/views": 1_570,
     "playground/web": 6_810,
-    "playground": 35_580,
+    "playground": 34_890,
     "pages": 810,
-    "tests": 29_660,
+    "tests": 28_720,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 
