@@ -14,8 +14,7 @@ from playground.accounting import count_flops, count_parameters
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
-from playground.model.dropout import DROPOUT_POINTS, set_dropout
-from playground.model.init import Embedding, Linear
+from playground.model.init import DROPOUT_POINTS, Embedding, Linear, set_dropout
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.training.network import (
     N_EVALUATIONS,
