@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor, nn
 
-from playground.accounting import count_flops, count_parameters
+from playground.accounting import count_flops
 from playground.accounting.readable import duration
 from playground.config import ModelConfig
 from playground.errors import TooLargeError
@@ -301,9 +301,6 @@ MAX_ACTIVATIONS = 150_000_000
 _BACKWARD = 3
 """Forward passes that a step costs."""
 
-_PER_ACTIVATION, _PER_PARAMETER = 60, 40
-"""Operations for a number that is held, and one that Adam updates."""
-
 
 @dataclass(frozen=True)
 class Speed:
@@ -363,9 +360,7 @@ def _activations(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
 
 
 def _work(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
-    products = _BACKWARD * count_flops(config, n_tokens, n_sequences).total
-    activations = _PER_ACTIVATION * _activations(config, n_sequences, n_tokens)
-    return products + activations + _PER_PARAMETER * count_parameters(config).total
+    return _BACKWARD * count_flops(config, n_tokens, n_sequences).total
 
 
 def _n_encoders(recipe: Recipe) -> float:

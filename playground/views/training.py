@@ -60,24 +60,27 @@ def show_curves(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
     """How much is right, and how wrong the rest is, over all steps."""
     steps, data = scene.now.recipe.steps, scene.now.data
     n_classes = len(data.labels)
-    yield _picture("accuracy", lambda run: draw_accuracies(run.history, steps, data.baseline), grows)
-    yield _picture("loss", lambda run: draw_losses(run.history, steps, n_classes), grows, classes=n_classes)
+    alt, caption = say("training", "accuracy.alt"), say("training", "accuracy.caption")
+    yield _picture("accuracy", alt, caption, lambda run: draw_accuracies(run.history, steps, data.baseline), grows)
+    alt, caption = say("training", "loss.alt"), say("training", "loss.caption", classes=n_classes)
+    yield _picture("loss", alt, caption, lambda run: draw_losses(run.history, steps, n_classes), grows)
 
 
 def show_details(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
     """How each step went."""
     recipe, most = scene.now.recipe, max(scene.now.history.lr, default=0.0)
-    rates = _picture("rate", lambda run: draw_rates(run.history.lr, recipe.steps), grows, most=most)
-    gradients = _picture(
-        "gradient", lambda run: draw_gradients(run.history.grad_norm, recipe.steps, recipe.clip), grows
+    alt, caption = say("training", "rate.alt"), say("training", "rate.caption", most=most)
+    rates = _picture("rate", alt, caption, lambda run: draw_rates(run.history.lr, recipe.steps), grows)
+    alt, caption = say("training", "gradient.alt"), say("training", "gradient.caption")
+    norms = _picture(
+        "gradient", alt, caption, lambda run: draw_gradients(run.history.grad_norm, recipe.steps, recipe.clip), grows
     )
-    yield Columns(((rates,), (gradients,)), gap="small")
+    yield Columns(((rates,), (norms,)), gap="small")
 
 
 def _picture(
-    name: str, figure: Callable[[TrainingState], Figure], grows: bool, **numbers: float
+    name: str, alt: str, caption: str, figure: Callable[[TrainingState], Figure], grows: bool
 ) -> Picture[TrainingState]:
-    alt, caption = say("training", f"{name}.alt"), say("training", f"{name}.caption", **numbers)
     return Picture(key=f"training_{name}", alt=alt, caption=caption, figure=figure, grows=grows)
 
 

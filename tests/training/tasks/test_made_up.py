@@ -137,12 +137,8 @@ def test_what_can_not_be_read_is_told_with_what_can(task: str, typed: str, probl
     [
         ("The cat sees my dog.", True),
         ("the small black cat sees a white house in a garden", True),
-        ("the small black cat sees a white house", True),
-        ("small sees cow", False),
         ("the black small cat", False),
         ("the cat sees", False),
-        ("the cat sees the dog sees the cat", False),
-        ("the chat", False),
         ("", False),
     ],
 )
