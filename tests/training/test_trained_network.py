@@ -123,11 +123,9 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("“b2”", lambda: described(format="<b>2")),
     ("config is damaged", lambda: described(config="{")),
     ("recipe is damaged", lambda: described(recipe="[" * 200_000)),
-    ("recipe is damaged", lambda: described(recipe=f'{{"lr": {"9" * 10_000}}}')),
     ("recipe is damaged", lambda: forged(colour="x")),
     ("results is damaged", lambda: forged("results", steps=...)),
     ("recipe is damaged", lambda: forged(lr=float("nan"))),
-    ("recipe is damaged", lambda: forged(steps=10**300)),
     ("recipe is damaged", lambda: forged(text="\ud800")),
     ("recipe is damaged", lambda: described(recipe='{"\\ud800": 1}')),
     ("recipe is damaged", lambda: forged(task="[x](http://y) <b>")),
@@ -142,7 +140,6 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("results makes no sense", lambda: forged("results", validation_loss=-1.0)),
     ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
     ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),
-    ("more is not a part of this network", lambda: changed(more=torch.zeros(0))),
     ("head.bias holds NaN", lambda: changed(head__bias=torch.full((13,), torch.nan))),
 ]
 

@@ -145,31 +145,6 @@ def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.usefixtures("two_visitors")
-@pytest.mark.sampled(1)
-@BOTH
-def test_who_stops_leaves_and_the_run_goes_on(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(variants, "comparison_recipe", endless_comparison)
-    first, second = (opened(page, training_steps=5_000) for _ in range(2))
-    until_step(press(first, f"{page}_start"))
-    assert "Shared with 1 other" not in status_text(first)
-    press(second, f"{page}_start")
-    assert "Shared with 1 other" in status_text(working(second.run()))
-    assert "Shared with 1 other" in status_text(working(first.run()))
-    press(first, f"{page}_stop")
-    stopped = status_text(first)
-    assert stopped.startswith("Stopped")
-    until_step(second, "Training", at_least=5)
-    assert status_text(working(first.run())) == stopped
-    assert "Shared with 1 other" not in status_text(working(second.run()))
-    assert len(running_jobs()) == 1
-    press(second, f"{page}_stop")
-    assert not running_jobs()
-    if page == "training":
-        assert first.session_state[OWN].trained is None
-        assert second.session_state[OWN].trained is not None
-
-
-@pytest.mark.usefixtures("two_visitors")
 def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     press(second, "training_start")
