@@ -1,13 +1,13 @@
 """The live page Training: settings, a run that is followed, and its network."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.charts.chart import Paragraph
+from playground.charts.chart import Item, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
@@ -148,17 +148,8 @@ def draw_answer(plan: Plan | None) -> None:
     elif trained is None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
     else:
-        results = trained.results
-        render(
-            [
-                answer(
-                    inputs_of(trained.config, trained.recipe),
-                    results.kept_step,
-                    results.validation_accuracy,
-                    results.baseline,
-                )
-            ]
-        )
+        results, run = trained.results, inputs_of(trained.config, trained.recipe)
+        render([answer(run, results.kept_step, results.validation_accuracy, results.baseline)])
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
@@ -166,23 +157,23 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     experiment_buttons.show_progress(experiment, status_sentence(experiment))
     if experiment.status == "failed":
         st.error(experiment.error)
-    if experiment.state is not None:
-        scene = Scene(experiment.state)
-        render(view.show_curves(scene, grows=not experiment.ended), scene)
+    _render(experiment, partial(view.show_curves, grows=not experiment.ended))
 
 
 def follow_details(experiment: Experiment[TrainingState]) -> None:
-    """Draw the latest numbers, and how each step went."""
-    if experiment.state is not None:
-        scene = Scene(experiment.state)
-        render(view.show_details(scene, grows=not experiment.ended), scene)
+    """Draw how each step went."""
+    _render(experiment, partial(view.show_details, grows=not experiment.ended))
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention while it is learnt."""
+    _render(experiment, partial(view.show_attention, options=read_options(PAGE)))
+
+
+def _render(experiment: Experiment[TrainingState], show: Callable[[Scene[TrainingState]], Iterator[Item]]) -> None:
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        render(view.show_attention(scene, read_options(PAGE)), scene)
+        render(show(scene), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
