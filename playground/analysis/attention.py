@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -64,11 +63,6 @@ def rollout(patterns: Array, *, residual: bool = True) -> Array:
     for layer in mixing[1:]:
         shares.append(layer @ shares[-1])
     return np.stack(shares)
-
-
-def merge_moves_results(config: ModelConfig, n_tokens: int) -> bool:
-    """Whether merging the heads (`reshape`) puts results at other positions than their query's."""
-    return config.head_merge == "reshape" and config.n_heads > 1 and n_tokens > 1
 
 
 # --- what heads are known for

@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.analysis.streams import BIASES, CHANGES, DISTANCE, Source, StreamSplit
+from playground.analysis.streams import BIASES, CHANGES, DISTANCE, Parts, Source
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.model import Encoder
@@ -36,37 +36,24 @@ def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None)
     return {name: tensor.detach().cpu().numpy().astype(np.float64) for name, tensor in tensors.items()}
 
 
-@dataclass(frozen=True)
-class Competition:
-    """A query's allowed keys in the softmax, the highest score first; arrays are (n,)."""
-
-    keys: NDArray[np.intp]
-    scores: Floats
-    weights: Floats
-    lead: Floats
-    """How far the chosen key's score is above each."""
-    rank: int
-
-
 @np.errstate(invalid="ignore", over="ignore")
-def compete(walk: Walk) -> Competition:
-    """Compare the walk's key with all that its query may attend to, before changes set weights.
+def rank_keys(walk: Walk) -> dict[int, float]:
+    """Return the weights, before changes set them, of the keys that the query may attend to, the highest score first.
+
+    Of equal scores, the walk's own key is first.
 
     Raises:
         ValueError: the mask hides the key from the query.
     """
     if not walk.allowed[walk.key]:
         raise ValueError("a hidden key does not compete")
-    keys = np.flatnonzero(walk.allowed)
-    scores = walk.unmasked()
-    # Ties go to the chosen key, so that its rank says how many are stronger.
+    keys, scores = np.flatnonzero(walk.allowed), walk.unmasked()
     keys = keys[np.lexsort((keys != walk.key, -scores[keys]))]
-    rank = 1 + int(np.flatnonzero(keys == walk.key)[0])
     weights = walk.of_query("attn.pattern")[keys]
     if list_row_changes(walk):
         powers = np.exp(scores[keys] - scores[keys].max())
         weights = powers / powers.sum()
-    return Competition(keys, scores[keys], weights, scores[walk.key] - scores[keys], rank)
+    return dict(zip(keys.tolist(), weights.tolist(), strict=True))
 
 
 def destination(walk: Walk) -> tuple[int, int]:
@@ -76,38 +63,20 @@ def destination(walk: Walk) -> tuple[int, int]:
     return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
 
 
-@dataclass(frozen=True)
-class Moved:
-    """What a weight w moves from key to query, w v (Kobayashi et al. 2020, "Attention is Not Only a Weight")."""
-
-    value_norm: float
-    """‖v‖ of the key, in this head."""
-    moved_norm: float
-    """‖w v‖"""
-    head_shares: Floats
-    """(T,): every key's share of the head's output z = Σ w v, by projection: (w v) · z / ‖z‖²; NaN if z is 0."""
-    written_norm: float
-    """‖W_O w v‖, with the columns of W_O that read this head."""
-    output_share: float
-    """Share of attention's output at that token, all heads together, by projection."""
-
-
 @np.errstate(invalid="ignore", over="ignore", divide="ignore")
-def move(walk: Walk, maps: HeadMaps) -> Moved:
-    """Return what the walk's weight moves; the maps are for the piece of `destination`."""
+def move(walk: Walk, maps: HeadMaps) -> tuple[Floats, float, float, float]:
+    """Return what a weight w moves, w v (Kobayashi et al. 2020, "Attention is Not Only a Weight").
+
+    Every key's share of the head's output z = Σ w v, (w v) · z / ‖z‖², (T,); and of the walk's key ‖v‖, ‖W_O w v‖, and
+    its share of attention's whole output. The maps are for the piece of `destination`; shares of 0 are NaN.
+    """
     weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
     values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
     z = weights @ values
-    moved = weights[walk.key] * values[walk.key]
-    written = maps["o"] @ moved  # (D,)
+    written = maps["o"] @ (weights[walk.key] * values[walk.key])  # (D,)
     output = walk.layer["attn.out"][destination(walk)[0]].astype(np.float64)
-    return Moved(
-        value_norm=float(np.linalg.norm(values[walk.key])),
-        moved_norm=float(np.linalg.norm(moved)),
-        head_shares=(weights[:, None] * values) @ z / (z @ z),
-        written_norm=float(np.linalg.norm(written)),
-        output_share=float((written @ output) / (output @ output)),
-    )
+    lengths = (float(np.linalg.norm(vector)) for vector in (values[walk.key], written))
+    return (weights[:, None] * values) @ z / (z @ z), *lengths, float((written @ output) / (output @ output))
 
 
 Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]
@@ -153,13 +122,13 @@ class ScoreSplit:
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
-def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
+def split_score(walk: Walk, stream: Parts, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
     """Split the score of a walk's query and key, and its difference to an opponent's.
 
     The opponent is a key; by default, the mean over the keys that the query may attend to.
     """
     scores, compared = walk.unmasked(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
-    sources, parts = stream.sources, stream.parts
+    sources, parts = tuple(stream), np.stack([*stream.values()])
     changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
     if CHANGES not in sources and (changed_q.any() or changed_k.any()):
         sources, parts = (CHANGES, *sources), np.concatenate([np.zeros_like(parts[:1]), parts])

@@ -143,15 +143,6 @@ def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
     return chosen
 
 
-def find_vector_change(pinned: Array, now: Array) -> tuple[str, dict[str, float]]:
-    """Return `largest` and the number of a vector (D,) that changed most, or `size` and both sizes if these differ."""
-    if pinned.shape != now.shape:
-        return "size", {"before": pinned.size, "after": now.size}
-    change = np.abs(np.subtract(now, pinned, where=pinned != now, out=np.zeros(now.shape), dtype=np.float64))
-    at = int(change.argmax())
-    return "largest", {"at": at, "before": float(pinned[at]), "after": float(now[at])}
-
-
 def moved_weight(pinned: Run, now: Run) -> Array:
     """Return the mean share of a query's weight that has moved to other keys, of layers and heads in both: (L, H).
 

@@ -10,47 +10,14 @@ from typing import Literal
 import numpy as np
 
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run
 from playground.text import Batch
-from playground.text.sentences import CONTROL, LINE_BREAK, Word, is_punctuation, split_words
+from playground.text.sentences import Word, is_punctuation, split_words
 
 Kind = Literal["swap", "replace", "move"]
 Verdict = Literal["word", "place", "close"]
 
 CLOSE = 0.05
 """Weights that differ by less do not tell which word a head prefers."""
-
-WORD_GROUPS = (
-    "animal dog cat horse cow bird fish rabbit mouse",
-    "street road river bridge field park garden town room",
-    "doctor nurse patient teacher student lawyer judge man woman boy girl child",
-    "book ball cup box key car table chair trophy suitcase letter",
-    "tired hungry angry happy sad afraid ill young old",
-    "big small wide narrow long short heavy light",
-    "good bad great poor nice terrible",
-    "cross enter leave pass reach see find like love",
-    "crossed entered left passed reached saw found liked loved",
-    "he she it they we",
-    "the a this that every",
-    "because although while since before after",
-    "is was seems became",
-    "in on under near behind",
-    "red blue green black white",
-    "anna mary john paul",
-)
-"""Words that may replace each other in a sentence, a group a line."""
-
-
-def list_alike(word: str, text: str) -> list[str]:
-    """Return words of the same kind that are not in the text."""
-    kind = next((line.split() for line in WORD_GROUPS if word.lower() in line.split()), WORD_GROUPS[3].split())
-    used = {text[each.start : each.end].lower() for each in split_words(text)}
-    return [each for each in kind if each not in used]
-
-
-def clean_word(typed: str) -> str:
-    """Return what was typed in one line, without characters that a text cannot have."""
-    return " ".join(CONTROL.sub(" ", LINE_BREAK.sub(" ", typed)).encode("utf-8", "replace").decode().split())
 
 
 @dataclass(frozen=True)
@@ -168,30 +135,3 @@ def compare(pair: tuple[float, float]) -> int:
     """Return 1 if the first of two weights is larger at two decimals, -1 if the second is, else 0."""
     first, second = (float(f"{each:.2f}") for each in pair)
     return (first > second) - (first < second)
-
-
-TEN_SENTENCES = (
-    ("The {} didn't cross the {} because it was too tired.", "horse", "river", "it"),
-    ("The {} left the {} because it was afraid.", "bird", "garden", "it"),
-    ("The {} stayed on the {} because it was heavy.", "book", "table", "it"),
-    ("The {} didn't open the {} because it was too old.", "key", "door", "it"),
-    ("The {} ran past the {} because it was quick.", "mouse", "lion", "it"),
-    ("The {} hid from the {} because it was small.", "rabbit", "fox", "it"),
-    ("The {} didn't see the {} because he was late.", "man", "judge", "he"),
-    ("The {} didn't call the {} because he was too shy.", "boy", "teacher", "he"),
-    ("The {} thanked the {} because she was kind.", "girl", "queen", "she"),
-    ("The {} followed the {} because she was lost.", "child", "mother", "she"),
-)
-
-
-def judge_nouns(words: Sequence[str], runs: Sequence[Run], layer: int, head: int) -> Verdict | None:
-    """Judge a head by a pronoun's weights of two nouns in either order; None if a word is no one token."""
-    pairs = []
-    for run in runs:
-        tokens = [token.strip("␣") for token in run.tokens]
-        if not {*words} <= {*tokens}:
-            return None
-        first, second, query = map(tokens.index, words)
-        row = run.pattern(layer)[head, query]
-        pairs.append((float(row[first]), float(row[second])))
-    return judge_swap(*pairs)

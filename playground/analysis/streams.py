@@ -142,22 +142,8 @@ def _centre(x: Floats, config: ModelConfig) -> Floats:
     return x if config.norm == "rms" else x - x.mean(axis=-1, keepdims=True)
 
 
-@dataclass(frozen=True)
-class ByHand:
-    """One token's norm, before gain and bias."""
-
-    mean: float
-    spread: float
-    """σ², s or the mean square."""
-    normalized: Array
-    """(D,)"""
-    divisor: float
-    off: float
-    """The largest difference to what the model's norm computes."""
-
-
-def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
-    """Normalise one vector (D,) in fp64 and compare with the model's norm in fp32.
+def normalise_by_hand(x: Array, config: ModelConfig) -> tuple[Array, float]:
+    """Normalise one vector (D,) in fp64, before gain and bias; also return how far the model's norm in fp32 is off.
 
     Ba et al. 2016; Zhang & Sennrich 2019, equation 4 (`rms`); tutorial A (`scalar`).
 
@@ -166,13 +152,10 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     """
     if config.norm == "none":
         raise InputError("norm='none' hands its input on: there is nothing to normalise.")
-    wide = x.astype(np.float64)
-    mean = 0.0 if config.norm == "rms" else float(wide.mean())
-    spread, divisor = (float(of(wide, config)[0]) for of in (_norm_spread, norm_scale))
-    normalized, trace = (wide - mean) / divisor, Trace()
+    wide, trace = x.astype(np.float64), Trace()
+    normalized = _centre(wide, config) / norm_scale(wide, config)
     build_norm(config, x.size)(torch.tensor(x), trace=trace)
-    off = float(np.abs(normalized - trace["normalized"].numpy()).max())
-    return ByHand(mean, spread, normalized.astype(np.float32), divisor, off)
+    return normalized.astype(np.float32), float(np.abs(normalized - trace["normalized"].numpy()).max())
 
 
 def normalized_lengths(x: Array, config: ModelConfig) -> Array:
@@ -202,13 +185,14 @@ def formula(config: ModelConfig) -> str:
     return r",\quad\allowbreak ".join(f"{{{equation}}}" for equation in equations[config.norm])
 
 
-def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
-    """Write the formula in LaTeX for the vector's first number."""
-    mean = "" if config.norm == "rms" else f" - {factor(hand.mean)}"
-    divisor = f"{number(hand.spread)} + {number(config.norm_eps)}"
+def formula_with_numbers(x: Array, config: ModelConfig) -> str:
+    """Write the formula in LaTeX for the first number of a vector (D,)."""
+    wide = x.astype(np.float64)
+    mean = "" if config.norm == "rms" else f" - {factor(wide.mean())}"
+    divisor = f"{number(_norm_spread(wide, config)[0])} + {number(config.norm_eps)}"
     if config.norm != "scalar":
         divisor = rf"\sqrt{{{divisor}}}"
-    return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(hand.normalized[0])}"
+    return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(normalise_by_hand(x, config)[0][0])}"
 
 
 # --- sources
@@ -234,47 +218,23 @@ class Source:
 
 BIASES, CHANGES, DISTANCE = Source("bias"), Source("change"), Source("distance")
 
-_Parts: TypeAlias = dict[Source, Floats]
-
-
-@dataclass(frozen=True)
-class StreamSplit:
-    """What each source adds to the vectors that one layer's attention reads, or, of layer L, that leave the encoder.
-
-    T includes padding; arrays are read-only.
-    """
-
-    layer: int
-    sources: tuple[Source, ...]
-    """In the order in which they write, the biases last."""
-    parts: Array
-    """(S, T, D)"""
-    written: Array
-    """(S, T): length of what each wrote, before any norm; NaN for biases, and for changes at several places."""
-    off: float
-    """The largest difference between their sum and the run's vectors; NaN if those are not finite."""
-
-    @np.errstate(invalid="ignore", over="ignore", divide="ignore")
-    def shares_of(self, token: int) -> Floats:
-        """Return each source's share of a token's vector x by projection, part · x / ‖x‖², (S,); NaN if x is 0."""
-        parts = self.parts[:, token].astype(np.float64)  # (S, D)
-        x = parts.sum(axis=0)
-        shares: Floats = parts @ x / (x @ x)
-        return shares
+Parts: TypeAlias = dict[Source, Floats]
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
-def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
-    """Split the vectors that a layer's attention reads or, of layer L, that leave the encoder in eval mode."""
+def split_stream(run: Run, encoder: Encoder, layer: int) -> Parts:
+    """Return what each source adds to the vectors that a layer's attention reads, in eval mode.
+
+    (T, D) each, T with padding, in the order in which they write, the biases last; read-only.
+    """
     config, blocks = run.config, encoder.layers
     parts = _embedding_parts(run, encoder)
-    written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
-    _add_changes(run, "embed.sum", parts, written)
+    _add_change(run, "embed.sum", parts)
     if encoder.embed.norm is not None:
         parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
     if encoder.embed.project is not None:
         parts = _project(encoder.embed.project, parts)
-    _add_changes(run, "embed.out", parts, written)
+    _add_change(run, "embed.out", parts)
     for i in range(layer):
         block: EncoderBlock = blocks[i]  # type: ignore[assignment]
         name = f"layers.{i}"
@@ -286,30 +246,23 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
                 parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
             sandwich = f"{name}.post_{norm_name}.out"
             parts[source] = _wide(run.arrays.get(sandwich, run.arrays[f"{name}.{sublayer}.out"]))
-            written[source] = np.linalg.norm(parts[source], axis=-1)
             if source.kind == "attention":
-                _add_changes(run, f"{name}.resid_mid", parts, written)
+                _add_change(run, f"{name}.resid_mid", parts)
             if config.norm_placement == "post":
                 parts = _carry_through(run, f"{name}.{norm_name}", norm, parts)
-        _add_changes(run, f"{name}.out", parts, written)
-    is_last = layer == config.n_layers
-    if is_last and encoder.final_norm is not None:
-        parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
-    elif not is_last and config.norm_placement != "post":
+        _add_change(run, f"{name}.out", parts)
+    if config.norm_placement != "post":
         parts = _carry_through(run, f"layers.{layer}.norm1", blocks[layer].norm1, parts)  # type: ignore[arg-type]
     parts[BIASES] = parts.pop(BIASES)  # to the end
-    written[BIASES] = np.full(len(run.tokens), np.nan)
-    read = run.arrays["final" if is_last else f"layers.{layer}.attn.in"]
-    stacked = np.stack(list(parts.values())).astype(read.dtype)
-    off = np.abs(stacked.sum(axis=0, dtype=np.float64) - read).max()
-    lengths = np.stack([written[source] for source in parts]).astype(np.float32)
-    freeze(stacked, lengths)
-    return StreamSplit(layer, tuple(parts), stacked, lengths, float(off))
+    read = run.arrays[f"layers.{layer}.attn.in"].dtype
+    parts = {source: part.astype(read) for source, part in parts.items()}
+    freeze(*parts.values())
+    return parts
 
 
-def _embedding_parts(run: Run, encoder: Encoder) -> _Parts:
+def _embedding_parts(run: Run, encoder: Encoder) -> Parts:
     tokens, embed = run.arrays["embed.tokens"], encoder.embed
-    parts: _Parts = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
+    parts: Parts = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
     if run.config.has_position_table:
         parts[Source("position")] = _wide(embed.position_vectors(len(tokens)))
     if embed.segments is not None:
@@ -317,27 +270,25 @@ def _embedding_parts(run: Run, encoder: Encoder) -> _Parts:
     return parts
 
 
-def _project(linear: nn.Linear, parts: _Parts) -> _Parts:
-    projected: _Parts = {source: part @ _wide(linear.weight).T for source, part in parts.items()}
+def _project(linear: nn.Linear, parts: Parts) -> Parts:
+    projected: Parts = {source: part @ _wide(linear.weight).T for source, part in parts.items()}
     if linear.bias is not None:
         projected[BIASES] = projected[BIASES] + _wide(linear.bias)
     return projected
 
 
-def _add_changes(run: Run, point: str, parts: _Parts, written: _Parts) -> None:
+def _add_change(run: Run, point: str, parts: Parts) -> None:
     change = run.change(point)
     if change is not None:
-        length = np.linalg.norm(_wide(change), axis=-1)
-        written[CHANGES] = np.full_like(length, np.nan) if CHANGES in parts else length
         parts[CHANGES] = parts.get(CHANGES, 0.0) + _wide(change)
 
 
-def _carry_through(run: Run, name: str, norm: nn.Module, parts: _Parts) -> _Parts:
+def _carry_through(run: Run, name: str, norm: nn.Module, parts: Parts) -> Parts:
     if isinstance(norm, NoNorm):
         return parts
     learned = {part: _wide(tensor) for part, tensor in norm.named_parameters()}
     factors = learned["gain"] / norm_scale(_wide(run.arrays[f"{name}.in"]), run.config)  # (T, D)
-    carried: _Parts = {source: factors * _centre(part, run.config) for source, part in parts.items()}
+    carried: Parts = {source: factors * _centre(part, run.config) for source, part in parts.items()}
     carried[BIASES] = carried[BIASES] + learned.get("bias", 0.0)
     return carried
 

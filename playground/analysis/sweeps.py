@@ -124,17 +124,6 @@ def list_cuts(run: Run, layer: int, head: int) -> list[Change]:
     return [Change("weight", layer, head, (query, key, 0.0)) for query, key in list_pairs(run, layer)]
 
 
-def list_hidden(run: Run) -> list[Variant]:
-    """Hide each token from a layer's others, layer by layer."""
-    readers = run.allowed & ~run.padding[:, None] & ~np.eye(len(run.tokens), dtype=bool)
-    can_be_seen: list[bool] = np.logical_or.reduce(readers[:, ~run.padding]).tolist()
-    return [
-        [Change("hide", layer, None, (key,))] * is_seen
-        for layer in range(run.config.n_layers)
-        for key, is_seen in enumerate(can_be_seen)
-    ]
-
-
 def list_patches(n_layers: int, n_tokens: int, source: int) -> list[Change]:
     """Patch each token's vector of the residual stream from sentence `source`, depth by depth."""
     tokens = range(n_tokens)

@@ -155,7 +155,7 @@ def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Arra
     before = run.arrays[f"{name}.in"][token]
     scaling = "× gain" if run.config.norm == "rms" else "× gain + bias"
     with np.errstate(invalid="ignore", over="ignore"):  # what has overflowed is NaN, as everywhere
-        normalised = streams.normalise_by_hand(before, run.config).normalized
+        normalised, _ = streams.normalise_by_hand(before, run.config)
     return {"before": before, "normalised": normalised, scaling: run.arrays[f"{name}.out"][token]}
 
 
@@ -241,14 +241,14 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     points = streams.norm_points(run)
     name, ends = list(points.items())[min(options["norms_norm"], len(points) - 1)]
     x, out = (vectors[token] for vectors in ends)
-    hand = streams.normalise_by_hand(x, run.config)
-    numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
+    normalised, off = streams.normalise_by_hand(x, run.config)
+    numbers = pd.DataFrame({"x": x, "normalised": normalised, "out": out}).rename_axis("feature")
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
         Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
         Formula(streams.formula(run.config)),
-        Formula(streams.formula_with_numbers(x, hand, run.config)),
-        Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption"),
+        Formula(streams.formula_with_numbers(x, run.config)),
+        Paragraph(say("norms", "by-hand.checked", off=off, features=x.size, out=out[0]), "caption"),
         Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False),
     )
     yield Group("norm_by_hand", items)

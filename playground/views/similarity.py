@@ -9,7 +9,6 @@ import pandas as pd
 
 from playground.analysis import sentences
 from playground.analysis.sentences import (
-    LeftOutWords,
     Pair,
     Pooling,
     SentenceDepths,
@@ -171,7 +170,9 @@ def read_depths(lab: Lab, changes: Changes) -> SentenceDepths:
 
 
 @once
-def leave_words_out(lab: Lab, changes: Changes, side: int, other: int, pooling: Pooling) -> LeftOutWords:
+def leave_words_out(
+    lab: Lab, changes: Changes, side: int, other: int, pooling: Pooling
+) -> list[tuple[str, int | None, float]]:
     """Run one sentence without each of its words, beside another one; every change is one for any text."""
     vector = read_depths(lab, changes).pooled[pooling][-1, other]
     options = {"seed": lab["seed"], "causal": lab["causal"], "interventions": changes[side]}
@@ -364,17 +365,18 @@ def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator
     yield Columns(tuple((_word_changes(which, side[0], left_out[which], cosine),) for which, side in sides.items()))
 
 
-def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) -> Item:
-    if not left_out.words:
+def _word_changes(which: str, side: int, left_out: list[tuple[str, int | None, float]], cosine: float) -> Item:
+    if not left_out:
         return Paragraph(say("similarity", "left-out.one", number=side + 1), "info")
-    after = np.array(left_out.similarities)
+    words, places, cosines = zip(*left_out, strict=True)
+    after = np.array(cosines)
     changes = after - cosine
     shown, largest = keep_largest(changes), int(np.abs(changes).argmax())
     names = [
         word if place is None else name_place(word, place)
-        for word, place in zip(map(shortened, left_out.words), left_out.places, strict=True)
+        for word, place in zip(map(shortened, words), places, strict=True)
     ]
-    told = {"word": quote_token(left_out.words[largest]), "before": cosine, "after": after[largest]}
+    told = {"word": quote_token(words[largest]), "before": cosine, "after": after[largest]}
     return LabelledBars(
         key=f"similarity_left_out_{which}",
         alt=say("similarity", "left-out.alt", which=which),

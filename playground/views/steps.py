@@ -73,7 +73,7 @@ def list_path(config: ModelConfig, options: Options) -> tuple[str, ...]:
     """All stages, in the order of the path that `step_path` names."""
     if options["step_path"] == "as the data moves":
         return order(config)
-    return tuple(stage for chapter in tutorial_b(config) for stage in chapter.stages)
+    return tuple(stage for stages in tutorial_b(config).values() for stage in stages)
 
 
 def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
@@ -104,7 +104,7 @@ def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
     )
     yield Paragraph(upper_first(name), "header")
     if options["step_path"] == "as tutorial B":
-        chapter = next(each.name for each in tutorial_b(walk.config) if name in each.stages)
+        chapter = next(each for each, stages in tutorial_b(walk.config).items() if name in stages)
         yield Paragraph(say("steps", f"chapter-{chapter}", heads=walk.config.n_heads, width=walk.config.head_width))
     with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is drawn as such
         idea, charts = Paragraph(say("steps", f"idea-{find_idea(walk, name)}")), tuple(STAGES[name](walk))

@@ -45,25 +45,6 @@ def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
     assert causal == [(query, key) for query in range(1, 5) for key in range(query + 1)]
 
 
-@pytest.mark.parametrize("changes", [{}, {"norm_placement": "pre", "final_norm": True}, {"head_merge": "reshape"}])
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_hidden_token_is_one_whose_every_pair_with_others_is_masked(changes: dict[str, str], causal: bool) -> None:
-    encoder = scramble(Encoder(ModelConfig(**vars(CONFIG) | changes), seed=5))
-    untouched = run(encoder, BATCH, causal=causal)
-    hidden = sweeps.list_hidden(untouched)
-    found = measure_variants(
-        hidden, lambda final: final[:, :5].reshape(len(final), -1), encoder, BATCH, untouched, causal=causal
-    ).reshape(3, 5, 5, 16)
-    for layer in range(3):
-        for token in range(5):
-            readers = [query for query in range(token if causal else 0, 5) if query != token]
-            cuts = [Change("weight", layer, None, (query, token, 0.0)) for query in readers]
-            alone = run(encoder, BATCH, causal=causal, interventions=cuts).arrays["final"][:5]
-            np.testing.assert_allclose(found[layer, token], alone, rtol=1e-4, atol=1e-4)
-            # Nobody reads the last token where later ones are hidden.
-            assert np.allclose(alone, untouched.arrays["final"][:5], atol=1e-3) == (causal and token == 4)
-
-
 def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
     runs = [run(ENCODER, BATCH, sentence) for sentence in range(4)]
     start, goal = (sentence_vector(each) for each in runs[:2])

@@ -111,8 +111,7 @@ def test_formulas_show_the_first_numbers() -> None:
 def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: NormPlacement) -> None:
     config = replace(SMALL, norm_placement=placement)
     chapters = tutorial_b(config)
-    names = [chapter.name for chapter in chapters]
-    assert names == ["attention", "self-attention", "multi-head-attention", "positions", "the-block"]
-    assert sorted(stage for chapter in chapters for stage in chapter.stages) == sorted(order(config))
-    block = [stage for stage in order(config) if stage in chapters[-1].stages]
-    assert list(chapters[-1].stages) == block
+    assert [*chapters] == ["attention", "self-attention", "multi-head-attention", "positions", "the-block"]
+    assert sorted(stage for stages in chapters.values() for stage in stages) == sorted(order(config))
+    block = chapters["the-block"]
+    assert list(block) == [stage for stage in order(config) if stage in block]
