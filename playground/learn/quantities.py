@@ -190,7 +190,7 @@ def _effect(view: LinkedView, layer: int, head: int) -> float:
     """Return how far the sentence vector moves without a head, as a share."""
     changes = (*view.changes.applied, Change("zero", layer, head))
     after = encoder_run.run(view.encoder, view.batch, view.sentence, interventions=changes, **_seeds(view))
-    return float(sentence_change(view.run, after).relative)
+    return sentence_change(view.run, after)
 
 
 _ROUNDING = 1e-5

@@ -156,7 +156,7 @@ def _show_quick_changes(scene: Heads) -> Iterator[Item]:
     yield offer_changes(lab, "quick", {say("attention", f"try-{kind}"): [each] for kind, each in wanted.items()})
     made = next((kind for kind, change in wanted.items() if change in lab.fitted_changes.applied), None)
     if made is not None:
-        moved = float(sentence_change(lab.without_changes.run, lab.run).relative)
+        moved = sentence_change(lab.without_changes.run, lab.run)
         names = (
             {"query": quote_place(tokens, focus.query), "key": quote_place(tokens, focus.key)} if made == "cut" else {}
         )

@@ -9,27 +9,25 @@ from urllib.parse import urlencode
 import numpy as np
 import pandas as pd
 
-from playground.analysis.attribution import Group as Part
 from playground.analysis.attribution import (
+    Claim,
     HeadMaps,
+    Kind,
     ScoreSplit,
     Verdict,
+    change_text,
+    compare,
     destination,
+    find_claim,
     head_maps,
     judge,
+    judge_swap,
+    measure,
     move,
     rank_keys,
     split_score,
 )
-from playground.analysis.counterfactuals import (
-    Claim,
-    Kind,
-    change_text,
-    compare,
-    find_claim,
-    judge_swap,
-    measure,
-)
+from playground.analysis.attribution import Group as Part
 from playground.analysis.sentences import list_alike
 from playground.analysis.streams import CHANGES, Parts, split_stream
 from playground.analysis.tex import factor, number

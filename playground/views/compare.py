@@ -74,12 +74,12 @@ def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference
         return "same", {}
     place, layer, point = found
     real, end = np.flatnonzero(~now.padding), differences[-1]
-    relative = compare_vectors(pinned.arrays[point][real], now.arrays[point][real]).relative
+    relative = compare_vectors(pinned.arrays[point][real], now.arrays[point][real])[1]
     token = int(relative.argmax())
     far = {
         "share": float(relative[token]),
         "end": end.share if end.is_apart else 0.0,
-        "cosine": float(compare_vectors(sentence_vector(pinned), sentence_vector(now)).cosine),
+        "cosine": float(compare_vectors(sentence_vector(pinned), sentence_vector(now))[0]),
     }
     if not np.isfinite(list(far.values())).all():
         return "lost", {}

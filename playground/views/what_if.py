@@ -152,7 +152,7 @@ def find_verdict(followed: Followed) -> tuple[str, dict[str, Any]]:
 
     `compared` with single heads if these are known, else `moved`; `lost` if a vector is 0 or not finite.
     """
-    moved = float(sentence_change(followed.untouched, followed.run).relative)
+    moved = sentence_change(followed.untouched, followed.run)
     numbers: dict[str, Any] = {"moved": moved, "changes": count_changes(followed.run)}
     if not np.isfinite(moved):
         return "lost", numbers
@@ -197,7 +197,7 @@ def find_most_changed(shares: Array) -> tuple[int, int] | None:
 
 def map_tokens(scene: Scene[Followed]) -> Heatmap[Followed]:
     """How far each token's vector has moved, by depth, with frames where changes first show."""
-    numbers = stream_change(scene.now.untouched, scene.now.run).relative
+    numbers = stream_change(scene.now.untouched, scene.now.run)
     return Heatmap(
         key="whatif_vectors",
         alt=say("what_if", "vectors.alt"),

@@ -8,7 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from playground import Trace
-from playground.analysis.counterfactuals import (
+from playground.analysis.attribution import (
     Claim,
     Kind,
     change_text,

@@ -12,7 +12,7 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.attention import measure_habits
-from playground.analysis.counterfactuals import Kind
+from playground.analysis.attribution import Kind
 from playground.charts.chart import Bars, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.names import subscript

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.sweeps import order_by_effect
+from playground.analysis.comparison import order_by_effect
 from playground.charts import palette
 from playground.charts.chart import Heatmap, Paragraph
 from playground.charts.draw import draw_chart
