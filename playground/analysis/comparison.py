@@ -157,7 +157,7 @@ def moved_weight(pinned: Run, now: Run) -> Array:
 
 # --- sweeps: one sentence in many variants, each scored by what leaves the encoder
 
-# Heads removed in order: Michel et al. 2019, sections 3.2 and 4.1; patches: Meng et al. 2022, section 2.1, without noise.
+# Removed heads: Michel et al. 2019, sections 3.2 and 4.1; patches: Meng et al. 2022, section 2.1, without noise.
 
 Score = Callable[[Array], Array]
 """Scores variants by the vectors that leave the encoder: (N, T, D) → (N, columns)."""

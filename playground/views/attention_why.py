@@ -35,11 +35,9 @@ from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.charts.chart import (
     Button,
     Control,
-    Formula,
     Group,
     Item,
     LabelledBars,
-    LabelledRows,
     Menu,
     Options,
     Panel,
@@ -231,16 +229,12 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
     amounts = np.array([found.split.amounts.get(group, 0.0) for group in groups])
     kinds = ["bias" if group == "others" else group for group in groups]
     _, key, rival = found.names
-    return _bars(
-        "why_parts",
-        bars.contributions([PARTS[group] for group in groups], kinds, amounts, title="part of the difference"),
+    return LabelledBars(
+        key="why_parts",
+        **bars.contributions([PARTS[group] for group in groups], kinds, amounts, "part of the difference"),
         alt=say("attention", "parts.alt"),
         caption=say("attention", "parts.caption", key=key, rival=rival, lead=found.split.lead),
     )
-
-
-def _bars(key: str, drawn: LabelledRows, **chart: Any) -> LabelledBars[Lab]:
-    return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
 # --- the test by other sentences
@@ -329,15 +323,16 @@ def _show_sources(found: Explanation) -> Iterator[Item]:
     names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
     first = f"s_{{{walk.query},{walk.key}}}"
     second = rf"\bar s_{{{walk.query}}}" if split.opponent is None else f"s_{{{walk.query},{split.opponent}}}"
-    yield Formula(
+    yield Paragraph(
         r"{s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b} \qquad\allowbreak "
-        rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}"
+        rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}",
+        "formula",
     )
     yield Paragraph(say("attention", "sources", key=key, rival=rival))
     lead, rounding = float(split.relative.sum()), abs(split.relative_remainder)
-    yield _bars(
-        "why_key_sources",
-        bars.contributions(names, kinds, split.by_key_source, title="part of the difference"),
+    yield LabelledBars[Lab](
+        key="why_key_sources",
+        **bars.contributions(names, kinds, split.by_key_source, "part of the difference"),
         caption=say("attention", "sources.caption", key=key, rival=rival, lead=lead, rounding=rounding),
         alt=say("attention", "sources.alt"),
         table=lambda _: pd.DataFrame(split.relative, names, names).rename_axis("query \\ key"),
@@ -350,17 +345,20 @@ def _show_moved(found: Explanation) -> Iterator[Item]:
     tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
     weight = float(weights[walk.key])
     lengths = rf"{number(length, 3)} = {number(weight * length, 3)}"
-    yield Formula(rf"\lVert w v \rVert = {number(weight, 3)} \cdot {lengths}")
-    yield Formula(rf"\lVert W_O\, w v \rVert = {number(written, 3)}")
+    yield Paragraph(rf"\lVert w v \rVert = {number(weight, 3)} \cdot {lengths}", "formula")
+    yield Paragraph(rf"\lVert W_O\, w v \rVert = {number(written, 3)}", "formula")
     if math.isfinite(whole):
         yield Paragraph(say("attention", "moved", share=write_number(100 * whole, 2)))
     shares = np.where(walk.allowed, shares, 0)
     shown = bars.strongest(np.abs(shares), walk.key).tolist()
-    colours, values = bars.highlight(len(shown), shown.index(walk.key)), shares[shown].tolist()
-    labels, texts = [tokens[i] for i in shown], bars.write_amounts(values, "+")
-    yield _bars(
-        "why_moved",
-        LabelledRows(labels, values, colours, texts, "share of the head's output"),
+    values = shares[shown].tolist()
+    yield LabelledBars[Lab](
+        key="why_moved",
+        labels=[tokens[i] for i in shown],
+        values=values,
+        colours=bars.highlight(len(shown), shown.index(walk.key)),
+        texts=bars.write_amounts(values, "+"),
+        title="share of the head's output",
         caption=say("attention", "moved.caption", query=query, key=key),
         alt=say("attention", "moved.alt"),
         table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),

@@ -24,7 +24,7 @@ from playground.analysis.sentences import sentence_vector
 from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Columns, Group, Heatmap, Item, Options, Paragraph, fill_panel
 from playground.charts.figure import Array
-from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
+from playground.charts.heads import CLICK_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus

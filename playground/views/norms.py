@@ -13,7 +13,6 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
@@ -246,8 +245,8 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
         Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
-        Formula(streams.formula(run.config)),
-        Formula(streams.formula_with_numbers(x, run.config)),
+        Paragraph(streams.formula(run.config), "formula"),
+        Paragraph(streams.formula_with_numbers(x, run.config), "formula"),
         Paragraph(say("norms", "by-hand.checked", off=off, features=x.size, out=out[0]), "caption"),
         Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False),
     )

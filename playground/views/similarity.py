@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,12 +25,10 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
     LabelledBars,
-    LabelledRows,
     Menu,
     Options,
     Paragraph,
@@ -342,16 +341,17 @@ def _token_sums(place: int, side: int, tokens: Sequence[str], sums: Array) -> La
         key=f"similarity_tokens_{which}",
         alt=say("similarity", "sums.alt", which=which),
         caption=say("similarity", "sums.caption", number=side + 1),
-        bars=lambda _: signed_bars(labels, values, say("similarity", "tokens.axis")),
+        **signed_bars(labels, values, say("similarity", "tokens.axis")),
         table=lambda _: pd.DataFrame({"adds": sums}, names),
     )
 
 
-def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> LabelledRows:
-    """Return bars with three decimals and a sign, coloured by it."""
+def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> dict[str, Any]:
+    """Return labelled bars with three decimals and a sign, coloured by it."""
     by_sign = {1: palette.ATTENTION, 0: palette.RESIDUAL, -1: palette.FEED_FORWARD}
     colours = [by_sign[int(np.sign(round(value, 3)))] for value in values]
-    return LabelledRows(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
+    texts = [write_decimals(value, 3, "+") for value in values]
+    return {"labels": names, "values": values, "colours": colours, "texts": texts, "title": title}
 
 
 def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
@@ -381,9 +381,7 @@ def _word_changes(which: str, side: int, left_out: list[tuple[str, int | None, f
         key=f"similarity_left_out_{which}",
         alt=say("similarity", "left-out.alt", which=which),
         caption=say("similarity", "left-out.caption", number=side + 1, **told),
-        bars=lambda _: signed_bars(
-            [names[i] for i in shown], changes[shown].tolist(), say("similarity", "left-out.axis")
-        ),
+        **signed_bars([names[i] for i in shown], changes[shown].tolist(), say("similarity", "left-out.axis")),
         table=lambda _: pd.DataFrame({"cosine without it": after, "change": changes}, names),
     )
 
@@ -416,9 +414,10 @@ def _explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]
     trained = "random" if is_random(weights) else "minilm" if weights == "minilm" else "other"
     yield Paragraph(say("similarity", f"weights-{trained}"))
     yield Paragraph(say("similarity", "reading"))
-    yield Formula(
+    yield Paragraph(
         r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "
-        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}"
+        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}",
+        "formula",
     )
     n, m = (int((token_weights(subject.depths.padding[side], pooling) > 0).sum()) for side in pair[:2])
     yield Paragraph(say("similarity", "parts", n=n, m=m))

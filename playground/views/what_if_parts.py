@@ -26,8 +26,8 @@ from playground.charts.chart import (
     Widget,
     token_axis,
 )
-from playground.charts.figure import Array, Curve, Frame, Mark
-from playground.charts.head_map import CLICK_CELL, LEAST_CELL, head_map, number_by_head
+from playground.charts.figure import Array, Curve
+from playground.charts.heads import CLICK_CELL, LEAST_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, shortened
 from playground.config import ModelConfig
 from playground.language.answers import score_word
@@ -304,7 +304,7 @@ def _show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item
         curves=lambda _: draw_curves(np.array(sizes), left),
         x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
         y=[lambda _: {"title": "cosine"}],
-        marks=[Mark(n, dash="solid", colour=palette.FOCUS)],
+        marks={"": n},
         height=340,
         table=lambda _: pd.DataFrame(left.T, pd.Index(sizes, name="heads taken out"), names),
     )
@@ -403,7 +403,7 @@ def map_patches(
         colours=lambda numbers: replace(colour_scales.around_zero(numbers), ticks={"tickformat": ".0%"}),
         magnitude=1.0,
         gap=1,
-        frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],
+        frames=lambda _: [((0, n_depths - 1), (column, column), palette.EMBEDDINGS, 3) for column in changed],
         height=int(np.clip(215 + 30 * n_depths, 320, 660)),
         flat_bar=True,
         least_cell=LEAST_CELL,

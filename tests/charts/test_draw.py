@@ -194,7 +194,7 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, SHOWN), np.float32)
     np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
     assert (cells["zmin"], cells["zmax"], cells["text"][0]) == (-4, 4, [*(f"{x:g}" for x in NOW[0]), *[""] * 6])
-    assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
+    assert "first 8 of 10" in alone.figure["layout"]["xaxis"]["title"]["text"]
     assert alone.table is not None
     assert alone.table()["long"].tolist() == [1, 4] * 5
     assert draw_chart(VECTORS, scene(pinned=PINNED)).now.figure["data"][0]["y"] == [
@@ -234,8 +234,9 @@ def test_differences_of_rounding_alone_are_none() -> None:
 
 
 def test_marks_and_frames_stand_at_their_numbers() -> None:
-    layout = figures.mark_places([figures.Mark(10, "ten"), figures.Mark(100)], is_log=True)
+    layout = figures.mark_places({"ten": 10, "": 100}, is_log=True)
     assert [each["x0"] for each in layout["shapes"]] == [10, 100]
     assert [(each["x"], each["text"]) for each in layout["annotations"]] == [(1, "ten")]
-    (shape,) = figures.draw_frames([figures.Frame((1, 2), (0, 1), "#112233", 9)])
+    framed = replace(HEATMAP, frames=lambda _: [((1, 2), (0, 1), "#112233", 9)])
+    (shape,) = draw_chart(framed, scene()).now.figure["layout"]["shapes"]
     assert (shape["x0"], shape["x1"], shape["y0"], shape["y1"]) == (-0.5, 1.5, 0.5, 2.5)

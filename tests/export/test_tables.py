@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
-from playground.charts.head_map import head_map
+from playground.charts.heads import head_map
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.export.tables import numbers_of, rows_of, write_csv

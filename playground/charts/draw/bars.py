@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Bars, CellRanges, Curves, LabelledBars, LabelledRows
+from playground.charts.chart import Bars, CellRanges, Curves, LabelledBars
 from playground.charts.draw.drawn import Drawing, compare_tables, draw_one, find_places
 from playground.charts.figure import PALE, Array, Figure
 from playground.charts.names import escape, escape_markdown, label
@@ -158,33 +158,27 @@ KIND_COLOURS = {
 
 def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
     """Draw bars with texts."""
-    return Drawing(draw_one(chart, scene, lambda: _labelled_bars_figure(chart.bars(scene.now))))
-
-
-def _labelled_bars_figure(bars: LabelledRows) -> Figure:
-    values = np.array(bars.values, np.float64)
     trace = {
         "type": "bar",
-        "x": values,
-        "y": list(map(escape, bars.labels)),
+        "x": np.array(chart.values, np.float64),
+        "y": list(map(escape, chart.labels)),
         "orientation": "h",
-        "marker": {"color": list(bars.colours)},
-        "text": list(bars.texts),
+        "marker": {"color": list(chart.colours)},
+        "text": list(chart.texts),
         "textposition": "outside",
         "cliponaxis": False,
     }
-    layout = {
-        "xaxis": {"title": bars.title},
-        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
-    }
-    return figures.style([trace], layout, height=70 + 22 * len(bars.labels))
+    y_axis = {"type": "category", "autorange": "reversed", "showgrid": False}
+    layout = {"xaxis": {"title": chart.title}, "yaxis": y_axis}
+    return Drawing(draw_one(chart, scene, lambda: figures.style([trace], layout, height=70 + 22 * len(chart.labels))))
 
 
-def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str) -> LabelledRows:
-    """Return signed amounts (S,) in the colours of their kinds."""
+def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, title: str) -> dict[str, Any]:
+    """Return labelled bars of signed amounts (S,), in the colours of their kinds."""
     kept, labels, values = add_up_smallest(names, amounts)
     colours = [KIND_COLOURS[kinds[i]] for i in kept] + [palette.RESIDUAL] * (len(labels) - len(kept))
-    return LabelledRows(labels, values, colours, write_amounts(round_parts(values, sum(values)), "+"), title)
+    texts = write_amounts(round_parts(values, sum(values)), "+")
+    return {"labels": labels, "values": values, "colours": colours, "texts": texts, "title": title}
 
 
 def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], list[str], list[float]]:
