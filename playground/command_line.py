@@ -23,8 +23,7 @@ from playground.accounting import LABELS, count_parameters, is_traced, list_shap
 from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
-from playground.link.changes import write_changes
-from playground.link.kinds import Choice, Notation, Param, Size, Switch
+from playground.link.kinds import Choice, Notation, Param, Size, Switch, read_param, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import SHARED, write, write_all
 from playground.link.query import values_of_preset, write_query
@@ -109,7 +108,7 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
 
 def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        value, complaint = SHARED[key].read(text)
+        value, complaint = read_param(SHARED[key], [text])
         if words is not None and text not in words:
             raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
         if complaint is not None and isinstance(SHARED[key], Notation):

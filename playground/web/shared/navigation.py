@@ -17,15 +17,23 @@ from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.formulas import Formula, Surroundings
 from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
+from playground.link.lab import Lab
 from playground.link.opening import LinkedView, open_link, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
 from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
-from playground.web.choices.history import Moment, restore, take_moment
 from playground.web.choices.open_page import follow_link
-from playground.web.choices.setup import OPEN_PAGE, Setup, current_setup, current_value, setup_of
-from playground.web.choices.shortcuts import keep_replaced
+from playground.web.choices.setup import (
+    OPEN_PAGE,
+    Moment,
+    current_setup,
+    current_value,
+    keep_replaced,
+    lab_of,
+    restore,
+    take_moment,
+)
 from playground.web.components.without_picture import announce, hide, request_scroll
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
@@ -241,7 +249,7 @@ def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
     if step.link:
         with suppress(UnavailableError):  # a network that was trained elsewhere
             values = _read_link(step.link)
-            views["start"] = _make_view(values, setup_of(values))
+            views["start"] = _make_view(values, lab_of(values))
     return views
 
 
@@ -250,7 +258,7 @@ def _read_link(link: str) -> Mapping[str, Any]:
     return open_link(link).values
 
 
-def _make_view(values: Mapping[str, Any], setup: Setup) -> SetupView:
+def _make_view(values: Mapping[str, Any], setup: Lab) -> SetupView:
     if not setup.text.sentences:
         raise InputError("There is no text yet: type a sentence first.")
     return SetupView(current_page().path, setup, {**values, **setup.values})

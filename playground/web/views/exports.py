@@ -9,10 +9,9 @@ from playground.errors import InputError
 from playground.export.code import export_encoder, export_pair, export_training
 from playground.export.shown import Place, of_run
 from playground.export.written import Export, save_weights
-from playground.link.pairs import find_pair, run_pair
+from playground.link.lab import Lab, find_pair, run_pair
 from playground.training.recipe import Recipe
-from playground.web.choices.focus import current_focus
-from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.setup import current_focus, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
@@ -57,7 +56,7 @@ def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
         return export_training(config, recipe, training_data(recipe))
 
 
-def _setup_with_text() -> Setup:
+def _setup_with_text() -> Lab:
     setup = current_setup()
     if not setup.text.sentences:
         raise InputError("Type a sentence into “Your text”: the file is about what the encoder does with it.")

@@ -6,7 +6,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
-from playground.link.changes import read_changes
+from playground.link.kinds import read_changes
 from playground.training.trained_network import KeptRun
 from playground.web.session import own_models
 from tests.training.trained import trained
@@ -50,7 +50,6 @@ def hidden(app: AppTest) -> str:
     ("link", "step"),
     [
         ({"tour": 5}, 4),
-        ({"tour": 2, "experiment": "parts"}, 2),
         ({"tour": 9, "lesson": "parts"}, 3),
         ({"tour": "x"}, 0),
     ],

@@ -11,8 +11,14 @@ from playground.learn.exercise import Variant
 from playground.link.opening import view_of
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.web.choices import shortcuts
-from playground.web.choices.history import restore, take_moment
-from playground.web.choices.setup import current_setup, current_value, note_focus_text
+from playground.web.choices.setup import (
+    current_setup,
+    current_value,
+    keep_replaced,
+    note_focus_text,
+    restore,
+    take_moment,
+)
 from playground.web.session.services import services
 from playground.web.shared.navigation import page_named
 from playground.web.shared.panels import ASKED
@@ -113,7 +119,7 @@ def draw_way_back() -> None:
 def _use_settings(variant: Variant) -> None:
     values = {key: variant.view.values[key] for key in settings_of(variant.exercise.page)}
     st.session_state[ASKED] = (variant.exercise.page, variant.fill(variant.exercise.question))
-    shortcuts.keep_replaced()
+    keep_replaced()
     st.session_state.setdefault(_BEFORE, take_moment())
     shortcuts.choose_values(values)
     note_focus_text(by_page=not variant.view.names_tokens)
