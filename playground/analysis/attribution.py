@@ -1,9 +1,8 @@
-"""Why one token attends to another: a score by source, its rivals, what its weight moves, and a test by other texts.
+"""Why one token attends to another: a score by source, its rivals, what its weight moves, a test by other texts.
 
-The score (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head is bilinear: split by source, it is a matrix that adds up to it
-(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
+A score is bilinear: split by source, it is a matrix that adds up to it (Elhage et al. 2021).
 
-Legend: T tokens, padding included; H heads; D = d_model; S sources.
+Legend: T tokens with padding, H heads, D = d_model, S sources.
 """
 
 import math
@@ -41,9 +40,7 @@ def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None)
 
 @np.errstate(invalid="ignore", over="ignore")
 def rank_keys(walk: Walk) -> dict[int, float]:
-    """Return the weights, before changes set them, of the keys that the query may attend to, the highest score first.
-
-    Of equal scores, the walk's own key is first.
+    """Return weights, before changes set them, by key, the highest score first; of equal ones the walk's own key.
 
     Raises:
         ValueError: the mask hides the key from the query.
@@ -60,7 +57,7 @@ def rank_keys(walk: Walk) -> dict[int, float]:
 
 
 def destination(walk: Walk) -> tuple[int, int]:
-    """Return the token whose merged vector gets the head's output for the query, and which of its H pieces."""
+    """Return the token whose merged vector gets the head's output, and which of its H pieces."""
     if walk.config.head_merge == "transpose":
         return walk.query, walk.head
     return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
@@ -70,8 +67,7 @@ def destination(walk: Walk) -> tuple[int, int]:
 def move(walk: Walk, maps: HeadMaps) -> tuple[Floats, float, float, float]:
     """Return what a weight w moves, w v (Kobayashi et al. 2020, "Attention is Not Only a Weight").
 
-    Every key's share of the head's output z = Σ w v, (w v) · z / ‖z‖², (T,); and of the walk's key ‖v‖, ‖W_O w v‖, and
-    its share of attention's whole output. The maps are for the piece of `destination`; shares of 0 are NaN.
+    Every key's share of z = Σ w v, (w v) · z / ‖z‖², (T,); the walk's key's ‖v‖, ‖W_O w v‖ and share of the output.
     """
     weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
     values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
@@ -91,13 +87,13 @@ class ScoreSplit:
 
     sources: tuple[Source, ...]
     matrix: Floats
-    """(S, S), source of the query × source of the key; b_Q and b_K count as biases."""
+    """(S, S), query × key; b_Q and b_K count as biases."""
     relative: Floats
     """(S, S), the same minus the opponent's."""
     score: float
     opponent_score: float
     opponent: int | None = None
-    """A position; None: the mean over the keys that the query may attend to."""
+    """A position; None: the mean over keys."""
 
     @property
     def lead(self) -> float:
@@ -126,10 +122,7 @@ class ScoreSplit:
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_score(walk: Walk, stream: Parts, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
-    """Split the score of a walk's query and key, and its difference to an opponent's.
-
-    The opponent is a key; by default, the mean over the keys that the query may attend to.
-    """
+    """Split a walk's score, and its difference to another key's, by default to the mean over keys."""
     scores, compared = walk.unmasked(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
     sources, parts = tuple(stream), np.stack([*stream.values()])
     changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
@@ -168,7 +161,7 @@ def _project(
     tokens: Sequence[int] | NDArray[np.intp],
     change: Floats,
 ) -> Floats:
-    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens."""
+    """Mean over some tokens: (S, T, D) → (S, d_head)."""
     weight, bias = maps[name], maps[f"{name}_bias"]
     if not walk.config.qk_norm and walk.config.positions != "rotary":
         tokens_mean = parts[:, tokens].mean(axis=1, dtype=np.float64)
@@ -190,19 +183,18 @@ def _project(
 
 
 Verdict = Literal["mostly", "mixed", "even", "only", "unknown"]
-"""One group has at least half of all pushes and pulls, or none has; the scores differ by at most `EVEN`; there is no
-other key; or the sources do not add up."""
+"""One group has half of all pushes and pulls, or none has; a lead up to `EVEN`; no other key; a sum that is off."""
 
 MOST = 0.5
 
 EVEN = 0.05
-"""A lead up to this changes a weight by 5 %: too little to have a reason."""
+"""It changes a weight by 5 %."""
 
 MOST_ROUNDING = 0.1
 
 
 def judge(split: ScoreSplit, n_keys: int) -> Verdict:
-    """Judge the difference of two scores of a query that may attend to so many keys."""
+    """Judge a lead over another key."""
     amounts = split.amounts
     if not all(map(math.isfinite, (*amounts.values(), split.lead))):
         return "unknown"
@@ -221,12 +213,12 @@ def judge(split: ScoreSplit, n_keys: int) -> Verdict:
 Kind = Literal["swap", "replace", "move"]
 
 CLOSE = 0.05
-"""Weights that differ by less do not tell which word a head prefers."""
+"""Of weights."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """That a query looks at one word rather than at another; a word's weight is the sum of its tokens'."""
+    """A query prefers one word to another; a word's weight is the sum of its tokens'."""
 
     text: str
     words: tuple[Word, ...]
@@ -246,9 +238,9 @@ class Claim:
 def find_claim(
     batch: Batch, sentence: int, weights: Array, allowed: Sequence[bool], focus: tuple[int, int], rival: int | None
 ) -> Claim | None:
-    """Return what can be tested of a query's weights (T,); None unless query and key are two words and a third exists.
+    """Return what can be tested of weights (T,); None without three words.
 
-    The rival at a position may be None, no word, or spelled like the key's: then it is the strongest other word.
+    Without a rival that is another word, it is the strongest one.
     """
     text, end = batch.sentences[sentence], max((end for _, end in batch.offsets[sentence]), default=0)
     words = tuple(word for word in split_words(text) if word.end <= end and not is_punctuation(text[slice(*word)]))
@@ -317,7 +309,7 @@ def _write(claim: Claim, texts: Sequence[str]) -> Claim:
 
 
 def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:
-    """Measure a changed claim by a head's pattern (T, T); None if a word is missing."""
+    """Measure a claim by a pattern (T, T); None if a word is missing."""
     tokens = [tokens_of(batch, 0, claim.words[place]) for place in (claim.query, claim.key, claim.rival)]
     if not all(tokens) or any(batch.unknown[0][position] for position in tokens[1]):
         return None
@@ -327,7 +319,7 @@ def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:
 
 
 def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Literal["word", "place", "close"]:
-    """Judge whether a word or a place has more in both orders of two words, at two decimals; else `close`."""
+    """Judge what has more in both orders of two words, at two decimals."""
     for pair in (before, after):
         first, second = (float(f"{each:.2f}") for each in pair)
         if round(abs(first - second), 2) < CLOSE:
@@ -336,6 +328,6 @@ def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Liter
 
 
 def compare(pair: tuple[float, float]) -> int:
-    """Return 1 if the first of two weights is larger at two decimals, -1 if the second is, else 0."""
+    """Return the sign of a difference at two decimals."""
     first, second = (float(f"{each:.2f}") for each in pair)
     return (first > second) - (first < second)

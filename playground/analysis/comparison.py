@@ -1,6 +1,6 @@
-"""What one run has changed of another: vectors, points of the forward pass, weights; and sweeps of many changes.
+"""What one run has changed of another, and sweeps of many changes.
 
-Legend: L layers, H heads, T real tokens, D = d_model, N variants, S other sentences. Depth 0 is the embeddings.
+Legend: L layers, H heads, T real tokens, D = d_model, N variants, S other sentences.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -25,9 +25,9 @@ from playground.text import Batch
 
 
 def compare_vectors(before: Array, after: Array) -> tuple[Array, Array]:
-    """Return the cosine of each two vectors, and their difference's length over the length before: (…, D) twice → (…).
+    """Return cosines, and lengths of differences over those before: (…, D) twice → (…) twice.
 
-    In float64. A cosine to zeros is 0, a change of zeros infinite; NaN if a number is beyond fp32's range.
+    A cosine to zeros is 0, a change of zeros infinite; NaN beyond fp32's range.
     """
     wide, moved = before.astype(np.float64), after.astype(np.float64)
     is_same = (before == after).all(axis=-1)
@@ -67,7 +67,7 @@ def _check_pair(before: Run, after: Run) -> None:
 
 
 def list_places(changes: Iterable[Change]) -> list[tuple[int, int | None]]:
-    """Return the first depth that each change reaches, and the token it changes there, None for all; once each."""
+    """Return each change's first depth and token there, None for all."""
     return list(
         dict.fromkeys(
             (each.first_layer + 1, None if each["point"] in ("k", "v") else each["query"]) for each in changes
@@ -102,7 +102,7 @@ def have_same_tokens(one: Run, other: Run) -> bool:
 
 
 def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
-    """Compare the points that both runs have in the same shape, in order; none if the tokens differ."""
+    """Compare the points that both runs have in the same shape."""
     if not have_same_tokens(pinned, now):
         return []
     n_layers = min(pinned.config.n_layers, now.config.n_layers)
@@ -120,9 +120,9 @@ def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
 
 
 def find_parting(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, int, str] | None:
-    """Return where two runs of one width first differ, the layer, and the point to compare vectors at; None if nowhere.
+    """Return where two runs first differ, if anywhere, the layer, and the point to compare vectors at.
 
-    That is `embeddings`, `layer`, the final `norm`, or the `end` of the shorter encoder.
+    `embeddings`, `layer`, the final `norm`, or the `end` of the shorter encoder.
     """
     first = next((each.name for each in differences if each.is_apart), "final")
     n_layers = sorted((pinned.config.n_layers, now.config.n_layers))
@@ -144,10 +144,7 @@ def _at_real_tokens(array: Array, real: NDArray[np.bool_]) -> Array:
 
 
 def moved_weight(pinned: Run, now: Run) -> Array:
-    """Return the mean share of a query's weight that has moved to other keys, of layers and heads in both: (L, H).
-
-    That is the total variation distance of rows (Levin, Peres & Wilmer 2009, section 4.1).
-    """
+    """Return the mean total variation distance of rows, of layers and heads in both: (L, H)."""
     n_layers = min(pinned.config.n_layers, now.config.n_layers)
     n_heads = min(pinned.config.n_heads, now.config.n_heads)
     apart = [np.abs(now.pattern(i)[:n_heads] - pinned.pattern(i)[:n_heads]).sum(axis=-1) for i in range(n_layers)]
@@ -160,7 +157,7 @@ def moved_weight(pinned: Run, now: Run) -> Array:
 # Removed heads: Michel et al. 2019, sections 3.2 and 4.1; patches: Meng et al. 2022, section 2.1, without noise.
 
 Score = Callable[[Array], Array]
-"""Scores variants by the vectors that leave the encoder: (N, T, D) → (N, columns)."""
+"""(N, T, D) → (N, columns)."""
 
 Order = tuple[int, ...]
 """Heads in the order of their removal: layer · n_heads + head."""
@@ -182,8 +179,6 @@ def measure_variants(
 ) -> Array:
     """Score variants of one sentence's run, each a sequence of changes: (N, columns).
 
-    `sources` has the runs that patches take vectors from, by sentence.
-
     Raises:
         InterventionError: a variant has a change that this sentence cannot have.
         TooLargeError: not even one variant fits the memory budget.
@@ -198,7 +193,7 @@ def measure_variants(
 
 
 def score_change(untouched: Run, others: Array | None = None) -> Score:
-    """Score by the sentence vector's relative change and its cosines with others, (S, D): (N, 1 + S)."""
+    """Score by relative change and cosines with others, (S, D): (N, 1 + S)."""
     before = sentence_vector(untouched)
     compared = np.zeros((0, before.size), np.float32) if others is None else others
 
@@ -217,10 +212,7 @@ def score_similarity(untouched: Run) -> Score:
 
 
 def score_nearness(untouched: Run, source: Run) -> Score:
-    """Score by 1 − ‖variant − source‖ / ‖sentence − source‖, of sentence vectors: (N, 1).
-
-    1: the source's vector; 0: as far from it as before; NaN if the two sentences have the same vector.
-    """
+    """Score by 1 − ‖variant − source‖ / ‖sentence − source‖: (N, 1); NaN if these are equal."""
     start, goal = (sentence_vector(run) for run in (untouched, source))
     distance = float(l2(goal - start))
 
@@ -233,7 +225,7 @@ def score_nearness(untouched: Run, source: Run) -> Score:
 
 
 def cosines(vectors: Array, others: Array) -> Array:
-    """Return the cosine of each vector with each other one: (N, D), (S, D) → (N, S)."""
+    """Return cosines: (N, D), (S, D) → (N, S)."""
     shape = (len(vectors), *others.shape)
     return compare_vectors(np.broadcast_to(vectors[:, None], shape), np.broadcast_to(others, shape))[0]
 
@@ -249,7 +241,7 @@ def list_sublayers(config: ModelConfig) -> list[Change]:
 
 
 def list_pairs(run: Run, layer: int) -> list[tuple[int, int]]:
-    """Return each query with each key that it may attend to in a layer, if it has another one left."""
+    """Return queries with keys to cut in a layer: no query's only one."""
     allowed = run.allowed_in(layer) & ~run.padding[:, None]
     return [(int(query), int(key)) for query, key in np.argwhere(allowed & (allowed.sum(axis=1) > 1)[:, None])]
 

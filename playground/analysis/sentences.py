@@ -1,6 +1,6 @@
 """Sentences beside each other: which are alike, by which tokens, from which layer on; and pairs to patch between.
 
-Legend: S depths, 0 being the embeddings; N sentences; T, n, m tokens, padding included; D = d_model.
+Legend: S depths, N sentences, T, n, m tokens with padding, D = d_model.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,8 +22,7 @@ from playground.text import Batch, Tokenizer
 from playground.text.sentences import is_punctuation, leave_out, split_words
 
 Pooling = Literal["mean", "first token", "mean with padding"]
-"""How token vectors become one: their mean (Sentence-BERT, Reimers & Gurevych 2019, section 3), the first token's, or a
-mean that forgets the mask."""
+"""Mean: Sentence-BERT, Reimers & Gurevych 2019, section 3."""
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
@@ -119,7 +118,7 @@ def rank_pairs(similarity: Array) -> list[Pair]:
 
 
 def common_tokens(batch: Batch) -> Array64:
-    """Return the share of tokens that two sentences have in common (Jaccard 1912), without punctuation: (N, N)."""
+    """Return shares of common tokens (Jaccard 1912), without punctuation: (N, N)."""
     pieces = [
         {token for token, added in zip(tokens, special, strict=True) if not (added or is_punctuation(token))}
         for tokens, special in zip(batch.tokens, batch.special, strict=True)
@@ -128,7 +127,7 @@ def common_tokens(batch: Batch) -> Array64:
 
 
 def token_weights(padding: NDArray[np.bool_], pooling: Pooling) -> Array64:
-    """Return the weight of each token's vector in `pool`: padding (n,) → (n,), sum 1."""
+    """Return each token's weight in `pool`: (n,) → (n,)."""
     if pooling == "first token":
         counted = np.arange(len(padding)) == 0
     else:
@@ -140,10 +139,7 @@ def token_weights(padding: NDArray[np.bool_], pooling: Pooling) -> Array64:
 def token_contributions(
     first: tuple[Array, NDArray[np.bool_]], second: tuple[Array, NDArray[np.bool_]], pooling: Pooling
 ) -> Array64:
-    """Return what each pair of tokens adds to the cosine of two sentences: vectors (n, D), (m, D), paddings → (n, m).
-
-    With x̄ = Σ aᵢ xᵢ and ȳ = Σ bⱼ yⱼ, the cosine is Σᵢⱼ aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|); zeros if x̄ or ȳ is.
-    """
+    """Return each two tokens' part of the sentences' cosine, aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|): (n, D), (m, D) → (n, m)."""
     left, right = (
         token_weights(padding, pooling)[:, None] * vectors.astype(np.float64) for vectors, padding in (first, second)
     )
@@ -172,9 +168,7 @@ def leave_words_out(
     causal: bool = False,
     interventions: Sequence[Change] = (),
 ) -> list[tuple[str, int | None, float]]:
-    """Leave out each word of a sentence: return it, its first token, if any, and the cosine with another vector, (D,).
-
-    Shortened texts are padded as the batch is. As many words are left out as can be afforded.
+    """Leave out each word that can be afforded: return it, its first token, and the cosine with another vector, (D,).
 
     Raises:
         InputError: the tokenizer has no token for what is left.
@@ -246,7 +240,7 @@ def changed_tokens(batch: Batch, one: int, two: int) -> list[int]:
 
 
 def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> tuple[str, int, str, str] | None:
-    """Return a sentence of as many tokens with another word, the first other token, the old word and the new one."""
+    """Return a sentence of as many tokens, the first other token, the old word, the new one."""
     text = batch.sentences[sentence]
     start, end = _word_around(text, *batch.offsets[sentence][token])
     if start == end or batch.truncated[sentence]:

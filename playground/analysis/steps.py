@@ -1,4 +1,4 @@
-"""Each stage of a walk as a formula with this run's numbers, worked out in fp64 from what the model computed before it.
+"""Each stage of a walk as a formula, worked out in fp64 from what the model computed before it.
 
 Legend: T tokens, H heads, D = d_model.
 """
@@ -77,7 +77,7 @@ def _embedding(walk: Walk) -> Step:
 
 
 def _each_side(walk: Walk, names: str = "qk") -> Iterator[tuple[str, int, str]]:
-    """`q`, `k` and `v` with the token and the index that each has in formulas."""
+    """Name, token, index in formulas."""
     for name in names:
         yield (name, walk.query, "t") if name == "q" else (name, walk.key, "j")
 

@@ -1,9 +1,8 @@
-"""The vectors in the residual stream: their lengths and directions, what norms make of them, and what wrote them.
+"""The residual stream: lengths, directions, norms, and what wrote it.
 
-With its scale held, a norm is an affine map, so that sources are carried through it one by one (Elhage et al. 2021, "A
-Mathematical Framework for Transformer Circuits"; Kobayashi et al. 2021).
+With its scale held, a norm is an affine map: sources are carried through it one by one (Kobayashi et al. 2021).
 
-Legend: T real tokens, D = d_model, L layers, S sources, C classes. Depth 0 is the embeddings, L the last block's end.
+Legend: T real tokens, D = d_model, L layers, C classes.
 """
 
 from collections.abc import Mapping
@@ -28,7 +27,7 @@ from playground.runs.encoder_run import Run, residual_points
 
 
 def l2(vectors: Array) -> Array:
-    """Return √Σ x² of each vector: (…, D) → (…), summed in fp64; NaN if a number is beyond fp32's range."""
+    """Return √Σ x², summed in fp64: (…, D) → (…); NaN beyond fp32's range."""
     squares = np.einsum("...d,...d->...", vectors, vectors, dtype=np.float64)
     lengths: Array = np.sqrt(np.where(np.isfinite(squares), squares, np.nan)).astype(np.float32)
     return lengths
@@ -47,7 +46,7 @@ def lengths(run: Run) -> dict[str, Array]:
 
 
 def length_band(lengths: Array) -> tuple[Array, Array]:
-    """Return the ends of lengths at each depth without outliers by Tukey's rule: (depths, T) → (depths,) both."""
+    """Return the ends without outliers by Tukey's rule: (depths, T) → (depths,) twice."""
     low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
     beyond = np.maximum(low - lengths, lengths - high)
     is_far = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
@@ -56,7 +55,7 @@ def length_band(lengths: Array) -> tuple[Array, Array]:
 
 
 def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
-    """Tabulate the median over tokens of each part's lengths and the ends of its `length_band`, a row a depth."""
+    """Tabulate each part's median length and `length_band`, a row a depth."""
     columns = {}
     for part, values in lengths.items():
         depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
@@ -73,7 +72,7 @@ def residual_stream(run: Run) -> Array:
 
 
 def cosine_between_tokens(vectors: Array) -> Array:
-    """Return the cosine of each two vectors: (T, D) → (T, T); 0 to a zero vector."""
+    """Return cosines: (T, D) → (T, T); 0 to zeros."""
     unit = _unit(vectors)
     cosines: Array = unit @ unit.T
     return np.clip(cosines, -1, 1)
@@ -88,7 +87,7 @@ def _unit(vectors: Array) -> Array:
 # --- norms
 
 NormPoints: TypeAlias = Mapping[str, tuple[Array, Array]]
-"""A run's norms by name, such as `layers.0.norm1`: input and output, (T, D) both."""
+"""By name: input and output, (T, D)."""
 
 
 def norm_names(config: ModelConfig) -> list[str]:
@@ -112,7 +111,7 @@ def norm_points(run: Run) -> NormPoints:
 
 
 def norm_statistics(points: NormPoints) -> pd.DataFrame:
-    """Tabulate mean and standard deviation over features before and after every norm, averaged over tokens."""
+    """Tabulate mean and standard deviation of features around every norm."""
     with np.errstate(invalid="ignore"):  # what has overflowed is NaN, as everywhere
         rows = {
             name: {
@@ -126,7 +125,7 @@ def norm_statistics(points: NormPoints) -> pd.DataFrame:
 
 
 def _norm_spread(x: Floats, config: ModelConfig) -> Floats:
-    """σ², s or the mean square, as the formula calls it: (…, D) → (…, 1)."""
+    """σ², s or mean square: (…, D) → (…, 1)."""
     if config.norm == "scalar":
         return x.std(axis=-1, ddof=1, keepdims=True)  # type: ignore[no-any-return]
     return (x**2).mean(axis=-1, keepdims=True) if config.norm == "rms" else x.var(axis=-1, keepdims=True)  # type: ignore[no-any-return]
@@ -143,7 +142,7 @@ def _centre(x: Floats, config: ModelConfig) -> Floats:
 
 
 def normalise_by_hand(x: Array, config: ModelConfig) -> tuple[Array, float]:
-    """Normalise one vector (D,) in fp64, before gain and bias; also return how far the model's norm in fp32 is off.
+    """Normalise a vector (D,) in fp64, before gain and bias; also return how far the model's norm is off.
 
     Ba et al. 2016; Zhang & Sennrich 2019, equation 4 (`rms`); tutorial A (`scalar`).
 
@@ -159,14 +158,14 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> tuple[Array, float]:
 
 
 def normalized_lengths(x: Array, config: ModelConfig) -> Array:
-    """Return the length of each vector behind a norm, before gain and bias, in fp64: (…, D) → (…)."""
+    """Return lengths behind a norm, before gain and bias: (…, D) → (…)."""
     wide = x.astype(np.float64)
     lengths: Array = np.linalg.norm(_centre(wide, config) / norm_scale(wide, config), axis=-1)
     return lengths
 
 
 def formula(config: ModelConfig) -> str:
-    """Write the norm in LaTeX, before gain and bias; a line ends between two equations, not within one."""
+    """Write the norm in LaTeX, before gain and bias."""
     mean = r"\mu = \tfrac{1}{D}\sum_j x_j"
     equations = {
         "layer": (
@@ -205,8 +204,7 @@ class Source:
     """Something that writes to a token's vector."""
 
     kind: SourceKind
-    """Sublayers include their biases and any norm behind; `change`: of the stream itself; `bias`: of norms and the map
-    to d_model; `distance`: what a score gets, in no vector."""
+    """`bias`: of norms and the map to d_model; `distance`: of a score, in no vector."""
     layer: int | None = None
 
     @property
@@ -223,10 +221,7 @@ Parts: TypeAlias = dict[Source, Floats]
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
 def split_stream(run: Run, encoder: Encoder, layer: int) -> Parts:
-    """Return what each source adds to the vectors that a layer's attention reads, in eval mode.
-
-    (T, D) each, T with padding, in the order in which they write, the biases last; read-only.
-    """
+    """Return what each source adds to the vectors that a layer's attention reads: (T, D), T with padding, read-only."""
     config, blocks = run.config, encoder.layers
     parts = _embedding_parts(run, encoder)
     _add_change(run, "embed.sum", parts)
@@ -299,10 +294,7 @@ def _wide(numbers: Array | torch.Tensor) -> Floats:
 
 
 def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
-    """Return an output head's probabilities for one token at every depth: (L + 1, C); the last row is the network's.
-
-    nostalgebraist 2020, "interpreting GPT: the logit lens"; the head was trained on the last depth alone.
-    """
+    """Return an output head's probabilities at every depth: (L + 1, C). nostalgebraist 2020, "the logit lens"."""
     depths = np.stack([run.arrays[name][token] for name in residual_points(run.config)])  # (L + 1, D)
     x = torch.from_numpy(depths).to(head.weight)
     with torch.inference_mode():

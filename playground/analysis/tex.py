@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
-"""fp32 as a model computes it, or fp64 as worked out by hand."""
+"""fp32 or fp64."""
 
 MOST_DIGITS = 7
 
@@ -31,7 +31,7 @@ def factor(x: float, digits: int = 4) -> str:
 
 
 def sum_of_products(name: str, a: Floats, b: Floats, result: float, bias: float | None = None) -> str:
-    """Write name = Σ aᵢ bᵢ + bias = result: a short sum in digits that give the result, the start of a long one."""
+    """Write name = Σ aᵢ bᵢ + bias = result, the start of a long sum."""
     digits = _count_digits(a, b, result, bias) if len(a) <= TERMS else 3
     factors = zip(a[:TERMS], b[:TERMS], strict=True)
     products = " + ".join(rf"{factor(x, digits)} \cdot {factor(y, digits)}" for x, y in factors)

@@ -127,7 +127,7 @@ class Curves(Chart[S]):
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Chart[S]):
-    """Bars, one a label and series; pinned ones are paler, or rings."""
+    """Bars, one a label and series; pinned ones are paler, or beside."""
 
     bars: Callable[[S], Mapping[str, Mapping[str, float]]]
     """Numbers by label by series; plain texts."""

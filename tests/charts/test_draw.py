@@ -104,7 +104,7 @@ def test_plotly_takes_what_is_drawn(chart: Chart[Array], pinned: Array | None) -
         go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
         assert drawn.key.startswith(chart.key)
         assert drawn.caption
-    assert len(drawing.beside) == (0 if pinned is None else {"map": 2, "tree": 1}.get(chart.key, 0))
+    assert len(drawing.beside) == (0 if pinned is None else {"map": 2, "tree": 1, "upright": 1}.get(chart.key, 0))
 
 
 def test_a_heatmap_stands_beside_the_pinned_one_in_its_colours_and_their_difference() -> None:
@@ -172,7 +172,7 @@ def test_pinned_curves_are_dotted_and_pinned_bars_paler() -> None:
     assert names == ["a", "a, pinned", "b", "b, pinned"], "side by side"
 
 
-def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -> None:
+def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_beside() -> None:
     drawn = draw_chart(STACK, scene(NOW[:2], PINNED[:, :2])).now
     left, right, pinned_left, _ = drawn.figure["data"]
     rows = drawn.figure["layout"]["yaxis"]["categoryarray"]
@@ -180,9 +180,9 @@ def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -
     assert (left["y"], pinned_left["y"]) == (rows[::2], rows[1:2])
     np.testing.assert_allclose([*left["customdata"], *right["customdata"]], np.array([1, 2, 4, 3]) / 10)
     assert (drawn.figure["layout"]["barmode"], pinned_left["opacity"], "text" in pinned_left) == ("stack", 0.5, False)
-    upright = draw_chart(UPRIGHT, scene(NOW, PINNED)).now
-    *_, rings = upright.figure["data"]
-    assert (rings["x"], list(rings["y"])) == (["row 0"], [9])
+    drawing = draw_chart(UPRIGHT, scene(NOW, PINNED))
+    assert [list(each["y"]) for each in drawing.beside[0].figure["data"]] == [[8], [1]]
+    upright = drawing.now
     assert upright.figure["layout"]["xaxis"]["categoryarray"] == ["row 2", "row 1", "row 0"]
     assert upright.cells is not None
     assert upright.cells.columns == ("layer", {0: 0, 1: 1, 2: 2})

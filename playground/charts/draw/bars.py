@@ -1,6 +1,7 @@
-"""Bars of both subjects, side by side, in rows, or with rings; bars with texts; curves, the pinned ones dotted."""
+"""Bars of both subjects, bars with texts, and curves, the pinned ones dotted."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -24,6 +25,8 @@ _Bars: TypeAlias = Mapping[str, Mapping[str, float]]
 
 def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
     """Draw the present bars and the pinned ones."""
+    if chart.stacked and not chart.horizontal and scene.pinned is not None:
+        return _draw_beside(chart, scene)
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
     labels = list(dict.fromkeys(name for each in (bars, before or {}) for numbers in each.values() for name in numbers))
     if chart.order is not None:
@@ -41,9 +44,8 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
         axis["categoryarray"], height, paler = rows, 70 + 44 * len(rows), "The paler bar below each"
     else:
         traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
-        traces += [_rings(chart, before)] if before else []
         axis |= {"categoryarray": list(map(escape, labels)), "tickangle": 0}
-        height, paler = 340, "Rings, where these bars end"
+        height, paler = 340, ""
     if chart.horizontal:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
@@ -64,6 +66,14 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
 
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
     return Drawing(draw_one(chart, scene, lambda: figure, pinned, cells=cells, numbers=tabulate))
+
+
+def _draw_beside(chart: Bars[S], scene: Scene[S]) -> Drawing:
+    """Upright stacks of both subjects, each in a chart of its own, to one scale."""
+    highest = max(pd.DataFrame(chart.bars(subject)).sum(axis=1).max() for subject in scene.both)
+    scaled = replace(chart, value={**chart.value, "range": [0, 1.05 * highest]})
+    pinned, now = (draw_bars(scaled, Scene(subject, scene.focus)).now for subject in scene.both)
+    return Drawing(now, (replace(pinned, side="pinned", caption=f"**{escape_markdown(scene.pinned_name)}.**"),))
 
 
 def _paired_bars(chart: Bars[S], bars: _Bars, before: _Bars | None) -> list[dict[str, Any]]:
@@ -104,23 +114,6 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
             trace |= {"opacity": PALE} if side else {"text": texts}
             traces.append(trace)
     return traces, [rows[name, side] for name in labels for side, *_ in sides]
-
-
-def _rings(chart: Bars[S], before: _Bars) -> dict[str, Any]:
-    """Where pinned stacked bars end."""
-    ends: dict[str, float] = {}
-    for numbers in before.values():
-        for name, number in numbers.items():
-            ends[name] = ends.get(name, 0) + number
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(map(escape, ends)),
-        "y": np.array(list(ends.values()), np.float64),
-        "name": "pinned, whole bars",
-        "marker": {"size": 9, "symbol": "circle-open", "color": palette.RESIDUAL},
-        "hovertemplate": f"%{{x}}<br>pinned: %{{y:{chart.number}}} {chart.unit}<extra></extra>",
-    }
 
 
 def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: str = "") -> dict[str, Any]:
