@@ -81,8 +81,7 @@ def map_gradient(read: Tensor, gradient: Tensor, *, has_bias: bool = True) -> fl
 
 def l2_norm(tensors: Iterable[Tensor]) -> float:
     """Return √Σ x² over several tensors, in fp64."""
-    dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
-    norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in dense]
+    norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in tensors]
     return float(torch.linalg.vector_norm(torch.stack(norms)))
 
 

@@ -240,14 +240,3 @@ def test_of_a_long_sentence_the_nearest_tokens_are_drawn() -> None:
     assert len(drawn) == MOST_TOKENS
     assert 149 not in drawn
     assert np.ptp(drawn) == MOST_TOKENS
-
-
-def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -> None:
-    short = np.ones((1, 1, THUMBNAIL, THUMBNAIL), np.float32)
-    assert shrink(short) is short
-    long = np.zeros((1, 1, 100, 100), dtype=np.float32)
-    long[0, 0, 99, 57] = 0.75
-    dots = shrink(long)
-    assert dots.shape == (1, 1, 20, 20)
-    assert dots[0, 0, 19, 11] == 0.75
-    assert dots.sum() == 0.75
