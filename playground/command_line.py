@@ -141,7 +141,7 @@ _NAME = 14
 
 
 def draw_map(pattern: Array, tokens: Sequence[str]) -> list[str]:
-    """Return the lines of a map of `pattern` (T, T), in percent; `.` is below half a percent."""
+    """Return the lines of a map of `pattern` (T, T), in percent."""
     shown = [set_cell_size(token, _NAME) for token in tokens[:MOST_TOKENS]]
     lines = [" " * (4 + _NAME) + "".join(f"{key:>4}" for key in range(len(shown)))]
     for query, name in enumerate(shown):

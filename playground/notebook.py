@@ -38,15 +38,9 @@ def show(link: str) -> None:
 
 
 def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
-    """Say whether an answer to an exercise is right, or what to think about next.
+    """Say whether an answer to an exercise is right, or what to think about next; InputError if it is none.
 
-    Args:
-        exercise: its key.
-        answer: a number, words, a place, or settings: a link or a mapping.
-        variant: its number.
-
-    Raises:
-        InputError: there is no such exercise, or this is no answer to it.
+    An answer is a number, words, a place, or settings: a link or a mapping.
     """
     from playground.learn.exercise import Variant, shipped_exercises
 
