@@ -47,7 +47,7 @@ def pattern_spread(run: Run) -> Array:
 
 
 def rollout(patterns: Array, *, residual: bool = True) -> Array:
-    """Multiply the layers' mean patterns A, or 0.5 A + 0.5 I: (L, H, T, T) → (L, T, T). Abnar & Zuidema 2020, section 3."""
+    """Multiply the layers' mean patterns A, or 0.5 A + 0.5 I: (L, H, T, T) → (L, T, T). Abnar & Zuidema 2020."""
     mixing = patterns.mean(axis=1)  # (L, T, T)
     if residual:
         mixing = 0.5 * mixing + 0.5 * np.eye(patterns.shape[-1], dtype=patterns.dtype)

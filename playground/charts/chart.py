@@ -120,7 +120,7 @@ class Curves(Chart[S]):
 
     curves: Callable[[S], Sequence[Curve]]
     x: Axis[S]
-    y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
+    y: Callable[[Sequence[Array]], AxisOptions]
     marks: Mapping[str, float] = field(default_factory=dict)
     """Vertical lines, by their names."""
 

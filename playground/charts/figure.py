@@ -53,7 +53,6 @@ class Curve:
     hover: str = "%{y:.4g}"
     band: str = ""
     """Of the hover: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
-    panel: int = 0
     marker: int = 6
     dash: str | None = None
 
@@ -116,13 +115,13 @@ def written_in_cells(values: Array, number: str) -> dict[str, Any]:
 
 def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
     """Return a curve's band, if any, and the curve over it."""
-    line, panel = {"color": curve.colour, "width": 2, "dash": curve.dash}, _panel(curve.panel)
+    line = {"color": curve.colour, "width": 2, "dash": curve.dash}
     points = {"type": "scatter", "x": curve.x, "y": curve.y, "name": curve.name, "line": line, **_marker(curve.marker)}
-    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **panel}
+    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend}
     if curve.low is None or curve.high is None:
         return [points]
     x, y = (np.concatenate(ends) for ends in ((curve.x, curve.x[::-1]), (curve.high, curve.low[::-1])))
-    band: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": {"width": 0}, **panel}
+    band: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": {"width": 0}}
     band |= {"fill": "toself", "fillcolor": faint(curve.colour), "hoverinfo": "skip", "showlegend": False}
     return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1), "meta": BAND}]
 
@@ -138,17 +137,13 @@ def ghost_traces(curves: Sequence[Curve], side: str) -> list[dict[str, Any]]:
     nothing = np.array([None])  # NaN would be a category of its own
     return [
         dotted(each.x, each.y, each.colour, f"{each.name}, {side}", 5 if each.marker else 0)
-        | {"hovertemplate": each.hover, "showlegend": False, **_panel(each.panel)}
+        | {"hovertemplate": each.hover, "showlegend": False}
         for each in curves
     ] + [dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {side}")]
 
 
 def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
     return {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
-
-
-def _panel(number: int) -> dict[str, str]:
-    return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
 
 
 def mark_places(marks: Mapping[str, float], *, is_log: bool) -> dict[str, Any]:

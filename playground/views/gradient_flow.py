@@ -159,7 +159,7 @@ def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
         caption=say("gradient_flow", f"by-layer-{kind}", part=part),
         curves=lambda encoders: [draw_line(name, norms) for name, norms in encoders.norms(part).items()],
         x=Axis(title),
-        y=[figures.length_axis("length of the gradient")],
+        y=figures.length_axis("length of the gradient"),
         height=320,
         table=lambda encoders: pd.DataFrame(encoders.norms(part)).rename_axis(title),
     )

@@ -1,6 +1,7 @@
 """How long vectors get on their way through the encoder, and what norms do to them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -102,7 +103,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         reading=lambda run: say("norms", "lengths.reading", **_ends(streams.lengths(run)["residual"][-1])),
         curves=length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
-        y=[figures.length_axis("median length")],
+        y=figures.length_axis("median length"),
         table=lambda run: streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer"),
         click=say("norms", "lengths.click"),
     )
@@ -203,33 +204,32 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield mean and standard deviation of features around every norm."""
-    yield Curves(
-        key="norm_statistics",
-        alt=say("norms", "statistics.alt"),
-        caption=say("norms", "statistics.caption", features=scene.now.config.d_model),
-        curves=_statistic_curves,
-        x=Axis("norm, in the order of the computation"),
-        y=[figures.length_axis("std of features"), lambda _: {"title": "mean of features"}],
-        height=460,
-        table=_statistics,
-    )
+    """Yield standard deviation and mean of features around every norm."""
+    axes = {"std": figures.length_axis("std of features"), "mean": lambda _: {"title": "mean of features"}}
+    for statistic, axis in axes.items():
+        yield Curves(
+            key="norm_statistics" if statistic == "std" else "norm_means",
+            alt=say("norms", f"statistics-{statistic}.alt"),
+            caption=say("norms", f"statistics-{statistic}", features=scene.now.config.d_model),
+            curves=partial(_statistic_curves, statistic=statistic),
+            x=Axis("norm, in the order of the computation"),
+            y=axis,
+            height=300,
+            table=_statistics if statistic == "std" else None,
+        )
 
 
 def _statistics(run: Run) -> pd.DataFrame:
     return streams.norm_statistics(streams.norm_points(run))
 
 
-def _statistic_curves(run: Run) -> list[Curve]:
+def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
     table, colours = _statistics(run), {"before": palette.RESIDUAL, "after": palette.NORMS}
+    names, columns = table.index.to_numpy(str), table.astype(np.float32)
     return [
-        Curve(
-            f"{when} the norm", table.index.to_numpy(str), table[f"{statistic} {when}"].to_numpy(np.float32), colour,
-            hover=f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>", panel=panel,
-        )
-        for panel, statistic in enumerate(("std", "mean"))
+        Curve(f"{when} the norm", names, columns[f"{statistic} {when}"].to_numpy(), colour)
         for when, colour in colours.items()
-    ]  # fmt: skip
+    ]
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:

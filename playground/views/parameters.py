@@ -301,7 +301,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
         caption=say("parameters", "by-length"),
         curves=curves,
         x=Axis("length of the sentence T, in tokens", options={"type": "log", "exponentformat": "SI", "dtick": 1}),
-        y=[lambda _: {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"}],
+        y=lambda _: {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"},
         marks=marks,
         height=340,
         table=lambda costs: pd.DataFrame(

@@ -401,7 +401,7 @@ def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[I
             for (name, line), colour in zip(lines.items(), (palette.FOCUS, palette.RESIDUAL), strict=True)
         ],
         x=Axis("blocks passed", options={"dtick": 1}),
-        y=[lambda _: {"title": "cosine"}],
+        y=lambda _: {"title": "cosine"},
         height=340,
         table=lambda _: pd.DataFrame(lines, pd.Index(depths, name="blocks passed")),
     )

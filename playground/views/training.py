@@ -310,7 +310,7 @@ def show_runs(scene: Scene[Sequence[KeptRun]]) -> Iterator[Item]:
             for number, (run, colour) in enumerate(zip(runs, RUN_COLOURS, strict=False), start=1)
         ],
         x=Axis("step"),
-        y=(lambda _: SHARES,),
+        y=lambda _: SHARES,
         table=lambda runs: pd.DataFrame({f"run {i}": pd.Series(*run.right[::-1]) for i, run in enumerate(runs, 1)}),
     )
     for number, run in enumerate(runs, start=1):

@@ -303,7 +303,7 @@ def _show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item
         caption=say("what_if", "curves.caption"),
         curves=lambda _: draw_curves(np.array(sizes), left),
         x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
-        y=[lambda _: {"title": "cosine"}],
+        y=lambda _: {"title": "cosine"},
         marks={"": n},
         height=340,
         table=lambda _: pd.DataFrame(left.T, pd.Index(sizes, name="heads taken out"), names),

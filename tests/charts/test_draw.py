@@ -43,7 +43,7 @@ CURVES: Curves[Array] = Curves(
         Curve("<mean>", np.arange(values.shape[1]), values.mean(axis=0), "#112233", values.min(0), values.max(0))
     ],
     x=Axis("depth", place="layer"),
-    y=[figures.length_axis("length")],
+    y=figures.length_axis("length"),
     table=lambda values: pd.DataFrame({"mean": values.mean(axis=0)}).rename_axis("depth"),
 )
 BARS: Bars[Array] = Bars(
@@ -226,9 +226,7 @@ def test_differences_of_rounding_alone_are_none() -> None:
     cells, difference = (each.figure["data"][0] for each in (drawing.now, drawing.beside[1]))
     assert (cells["zmin"], cells["zmax"]) == pytest.approx((0, 4))
     assert not difference["z"].any()
-    flat = replace(
-        CURVES, y=[lambda _: {"title": "length"}], curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")]
-    )
+    flat = replace(CURVES, y=lambda _: {"title": "length"}, curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")])
     assert draw_chart(flat, scene(near)).now.figure["layout"]["yaxis"]["rangemode"] == "tozero"
     assert "rangemode" not in draw_chart(flat, scene(NOW)).now.figure["layout"]["yaxis"]
 

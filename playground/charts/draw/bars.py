@@ -210,9 +210,6 @@ def highlight(n: int, chosen: int) -> list[str]:
 
 # --- curves
 
-_GAP = 0.06
-"""Of the height, between panels."""
-
 
 def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
     """Draw the present curves and, dotted, the pinned ones."""
@@ -236,16 +233,9 @@ def _curves_figure(
         named.add(curve.name)
     if ghosts:
         traces += figures.ghost_traces(ghosts, pinned_name)
-    layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
-    bottom, room = 1.0, 1 - _GAP * (len(chart.y) - 1)
-    for panel, axis in enumerate(chart.y):
-        shown = [each for each in (*curves, *ghosts) if each.panel == panel]
-        numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
-        top, bottom = bottom, bottom - room / len(chart.y)
-        domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
-        flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
-        layout[f"yaxis{panel + 1 if panel else ''}"] = {**flat, **axis(numbers), **domain}
-        bottom -= _GAP
+    numbers = [ends for each in (*curves, *ghosts) for ends in (each.y, each.high) if ends is not None]
+    flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
+    layout: dict[str, Any] = {"hovermode": "x unified", "yaxis": {**flat, **chart.y(numbers)}}
     layout["xaxis"] = _curve_axis(chart, curves, ghosts)
     if chart.marks and curves:
         layout |= figures.mark_places(chart.marks, is_log=layout["xaxis"].get("type") == "log")
@@ -260,8 +250,7 @@ def _differ_by_rounding(numbers: figures.Array) -> bool:
 def _curve_axis(
     chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
 ) -> Mapping[str, Any]:
-    last = len(chart.y)
-    below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
+    below: dict[str, Any] = {"title": chart.x.title}
     names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
     if names.dtype.kind in "UO":
         below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
