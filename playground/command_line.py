@@ -40,7 +40,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "english", "random")
 
 COMMANDS = ("lesson",)
-"""Commands for teachers, in `playground.learn.checks`."""
+"""Commands for teachers, in `playground.learn.lesson`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -253,9 +253,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words, code = sys.argv[1:] if arguments is None else arguments, 0
     try:
         if words and words[0] in COMMANDS:
-            from playground.learn import checks
+            from playground.learn import lesson
 
-            code = checks.main(words)
+            code = lesson.main(words)
         else:
             _print_asked(read_options(words))
         sys.stdout.flush()
