@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from playground.accounting import count_parameters
+from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -27,8 +27,7 @@ from playground.charts.chart import (
     Table,
 )
 from playground.charts.figure import Array, Figure
-from playground.charts.head_map import head_map
-from playground.charts.heads import WeightScale, weight_colours
+from playground.charts.heads import head_map
 from playground.charts.names import escape_markdown, shortened
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -146,7 +145,7 @@ def saved_attention(run: TrainingState, options: Options) -> Heatmap[TrainingSta
         keys=lambda _: written if name == "decoder self" else read,
         allowed=lambda _: pattern > 0,
         window=lambda _: run.config.window_of(layer) if name == "self" else 0,
-        colours=weight_colours(WeightScale(square_root=False)),
+        colours=colour_scales.weight_colours(square_root=False),
         saved_as=f"training_attention_step{step}_layer{layer}_head{head}",
     )
 
