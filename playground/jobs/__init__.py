@@ -16,7 +16,6 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 from playground.errors import PlaygroundError, explain
 
 NICENESS = 10
-"""Of a job's threads."""
 
 LAST_STEP = 5.0
 """Seconds to wait for a stopped job's step."""

@@ -74,7 +74,6 @@ class Evaluation:
 
     step: int
     train: Measure
-    """Of as many sequences as for validation."""
     validation: Measure
     tokens_per_second: float
     """Since the evaluation before."""
@@ -88,7 +87,6 @@ class History:
     """Of every step, in nats."""
     lr: list[float] = field(default_factory=list)
     grad_norm: list[float] = field(default_factory=list)
-    """Before clipping."""
     evaluations: list[Evaluation] = field(default_factory=list)
     snapshots: dict[int, Mapping[str, Array]] = field(default_factory=dict)
     """By step, attention on the first validation sequence: (L, H, Tq, Tk), `self`, or `encoder self` and others."""

@@ -80,7 +80,6 @@ class Recipe:
     distill: Annotated[float, (0, 1)] = 0.0
     """Share of the loss that compares with a teacher, twice as wide and trained first (Hinton et al. 2015)."""
     temperature: Annotated[float, (0.1, 100)] = 2.0
-    """Divides both scores before they are compared."""
 
     def __post_init__(self) -> None:
         if self.task not in TASK_NAMES:
@@ -180,7 +179,6 @@ class Task:
     """Of the recipe."""
     ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
     ablation_small: int = 100
-    """Sequences that are memorised."""
     has_decoder: bool = False
     predicts_next: bool = False
     """Later tokens are hidden then."""
@@ -218,9 +216,7 @@ class Data:
     task: Task
     tokenizer: Tokenizer
     vocabulary: tuple[str, ...]
-    """In the order of ids."""
     labels: tuple[str, ...]
-    """Of classes."""
     train: Examples
     validation: Examples
     """Sequences that do not occur in `train`."""

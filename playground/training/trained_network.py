@@ -49,10 +49,8 @@ class Results:
     outcome: Literal["finished", "stopped early", "diverged", "cancelled"]
     steps: Steps
     kept_step: Steps
-    """Whose weights were kept."""
     baseline: Share
     validation_loss: Annotated[float, (0, 10**12)]
-    """In nats."""
     validation_accuracy: Share
 
     def __post_init__(self) -> None:
@@ -70,7 +68,6 @@ class TrainedNetwork:
     labels: tuple[str, ...]
     """Of classes."""
     example: str
-    """A validation sequence as text."""
     results: Results
     key: str
     """Of recipe, architecture and weights."""

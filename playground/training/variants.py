@@ -29,9 +29,7 @@ class TrainingState:
     history: History
     progress: float = 0.0
     teacher_step: int | None = None
-    """While the teacher learns first."""
     message: str = ""
-    """How it ended."""
     trained: TrainedNetwork | None = None
     """After the end; None if no step was done."""
 
@@ -110,7 +108,6 @@ class VariantResult:
 
     run: VariantRun
     history: History
-    """Without attention."""
     outcome: Outcome
     evaluation: Evaluation | None
     """Of the final weights; while it trains, the last one."""
@@ -129,7 +126,6 @@ class VariantsState:
 
     runs: tuple[VariantRun, ...]
     data: Data
-    """Of the first seed."""
     results: tuple[VariantResult, ...] = ()
     """Of those that have begun, in the order of `runs`."""
     progress: float = 0.0
@@ -224,7 +220,6 @@ class Effect:
     run: VariantRun
     n_seeds: int
     training: float
-    """Accuracies on both sets."""
     validation: float
     accuracy: float
     """Of `VariantResult.unbatched`, as loss and changes."""

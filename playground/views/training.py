@@ -42,7 +42,6 @@ from playground.training.variants import TrainingState
 from playground.words import say
 
 LONGEST_EXAMPLE = 40
-"""Characters of the example."""
 
 N_BARS = 10
 """Characters that may come next, in their chart."""
@@ -249,7 +248,6 @@ SETS = {"train": "training set", "validation": "validation set"}
 SHARES: Mapping[str, Any] = {"title": "right answers", "range": [0, 1.04], "tickformat": ".0%"}
 
 MOST_POINTS = 100
-"""Of a curve over all steps."""
 
 HIGHEST = 4
 """Ratio of the highest loss that is shown to guessing's."""

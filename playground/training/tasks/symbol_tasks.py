@@ -67,7 +67,6 @@ class MadeUpTask(Task):
     labels: Callable[[int], tuple[str, ...]] | None = None
     """By the longest length; None: tokens."""
     lengths: Callable[[int], tuple[int, int]] = _from_half
-    """Fewest and most symbols of a sequence."""
     numbers: Callable[[Recipe, int, torch.Generator], Drawn] = _draw_letters
     ablation_sizes: Mapping[str, Any] = field(default_factory=lambda: {"length": 8, "n_symbols": 8})
     counts_symbols: bool = True

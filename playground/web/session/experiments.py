@@ -102,7 +102,6 @@ def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
 
 
 _TEXT_BYTES = 16_000_000
-"""Of the small English's sentences."""
 
 _TRAINING_BYTES = 6 * 4
 """Bytes for each parameter: weight, gradient, Adam's two averages, two copies."""
