@@ -1,12 +1,16 @@
 """Which mistake did I make? Somebody's intermediates beside the model's, and what explains the differences."""
 
+import io
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.config import ModelConfig
@@ -61,8 +65,8 @@ class Diagnosis:
     """All with the fewest mistakes, by their keys; and the first tensor in which each differs from the first one."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
     """Mistakes that explain the first difference, and the tensor that rules each out alone."""
-    theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """The given tensors, with the model's axes."""
+    first_tensors: tuple[Tensor, Tensor] | None = None
+    """The first tensor that differs, with the model's axes, and the model's."""
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By tensor that came with other axes: the place of each of the model's axes in it."""
     is_noise: bool = False
@@ -130,7 +134,7 @@ def diagnose(
     search = _Search(encoder, Input(ids, mask, theirs), tolerance)
     measured = [_measure(name, tensor, ours[name], search.real) for name, tensor in theirs.items()]
     differences = tuple(each for each in measured if each.off > tolerance)
-    found = Diagnosis(differences, len(theirs), encoder.config, theirs=theirs, swapped_axes=swapped)
+    found = Diagnosis(differences, len(theirs), encoder.config, swapped_axes=swapped)
     if not differences:
         return found
     first = differences[0]
@@ -138,7 +142,10 @@ def diagnose(
     before = max((each.of_largest for each in measured[: measured.index(first)]), default=0.0)
     starts_small = first.name == next(iter(ours)) or first.of_largest <= _GROWTH * before
     is_noise = not explanations and starts_small and max(each.off for each in differences) <= NOISE
-    return replace(found, explanations=explanations, ruled_out=ruled_out, is_noise=is_noise)
+    tensors_there = theirs[first.name], ours[first.name]
+    return replace(
+        found, explanations=explanations, ruled_out=ruled_out, first_tensors=tensors_there, is_noise=is_noise
+    )
 
 
 # --- what was given
@@ -182,6 +189,85 @@ def _fit(name: str, theirs: Tensor, ours: Tensor) -> tuple[Tensor, tuple[int, ..
         return theirs, fitting[0]
     best = min(fitting, key=lambda order: float((theirs.permute(order) - ours).nan_to_num().abs().mean()))
     return theirs.permute(best), best
+
+
+# --- a file of tensors
+
+MAX_BYTES = 8 * 2**20
+"""Of a file, and of all that it unpacks to."""
+
+MAX_ARRAYS = 1_000
+
+HOW_TO_SAVE = "np.savez(file, **tensors), or safetensors.numpy.save_file(tensors, file)"
+
+
+def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file by name: `.npz` or safetensors.
+
+    Raises:
+        InputError: it is neither, is damaged, or is larger than `MAX_BYTES`.
+    """
+    if len(data) > MAX_BYTES:
+        raise InputError(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read. Save fewer tensors.")
+    try:
+        arrays = _read_npz(data) if data[:4] == b"PK\x03\x04" else safetensors.numpy.load(data)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file raises what zipfile, NumPy's own parser and safetensors think of
+        raise InputError(
+            f"This is no readable file of tensors: save it with {HOW_TO_SAVE}. Pickles are not opened."
+        ) from error
+    if len(arrays) > MAX_ARRAYS:
+        raise InputError(f"The file has {len(arrays):,} tensors; at most {MAX_ARRAYS:,} are read.")
+    return arrays
+
+
+def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
+    entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
+    if len(entries) > MAX_ARRAYS or sum(entry.file_size for entry in entries) > MAX_BYTES:
+        raise InputError(f"The file unpacks to more than {MAX_ARRAYS:,} tensors or {MAX_BYTES:,} bytes. Save fewer.")
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files if name != "about"}  # which files of this app have
+    if not all(isinstance(each, np.ndarray) for each in arrays.values()):  # as in a file of torch.save
+        raise ValueError("not only arrays")
+    return arrays
+
+
+def write_saving_code(config: ModelConfig, ids: Tensor, mask: Tensor | None) -> str:
+    """Return code that saves what an `encoder` computes, by the names of a trace.
+
+    Its module tree is that of the code that the app writes; a module may return a tuple, its output first. `ids` are
+    (1, T) int64; vectors (1, T, d_model) are called `x`.
+    """
+    norms = [] if config.norm == "none" else [*["norm1"] * config.has_norm1(0), "norm2"]
+    hooks = "\n".join(f'keep("layers.0.{part}.out", encoder.layers[0].{part})' for part in ("attn", "ffn", *norms))
+    is_text = not ids.is_floating_point()
+    given = f"ids = torch.tensor({ids.tolist()})" if is_text else "# x: the words' vectors, from the exported code."
+    if mask is not None:
+        given += f"\nmask = torch.tensor({mask.int().tolist()}).bool()"
+    call = f"encoder({'ids' if is_text else 'x'}{'' if mask is None else ', mask'})"
+    return f"""import numpy as np
+import torch
+
+tensors = {{}}
+
+
+def keep(name, module):
+    def hook(module, inputs, output):
+        output = output[0] if isinstance(output, tuple) else output
+        tensors.setdefault(name, output.detach().float().cpu().numpy())
+
+    module.register_forward_hook(hook)
+
+
+# On the right: where these are in your own encoder.
+{hooks}
+keep("layers.0.out", encoder.layers[0])
+keep("final", encoder)
+{given}
+{call}
+np.savez("mine.npz", **tensors)
+"""
 
 
 # --- how two tensors differ

@@ -110,19 +110,11 @@ class Case:
     @cached_property
     def tensors(self) -> Mapping[str, Tensor]:
         """Every intermediate by its name in a trace, with a batch axis of 1."""
-        return self._run(self.given.ids)
+        return run_edited(self.encoder, self.given, [MISTAKES[key].making for key in self.mistakes])
 
     def read(self, name: str) -> Tensor:
         """Return the rows of the real tokens, without the batch axis."""
         return self.tensors[name][0, ..., : self.n_real, :]
-
-    def _run(self, ids: Tensor) -> Mapping[str, Tensor]:
-        makings = [MISTAKES[key].making for key in self.mistakes]
-        return run_edited(self.encoder, Input(ids, self.given.mask), makings)
-
-    def final(self, ids: Tensor) -> Tensor:
-        """Return the real tokens' last vectors for other words (1, T): (T', D)."""
-        return self._run(ids)["final"][0, : self.n_real]
 
     def shows_each(self) -> bool:
         """Return whether each mistake changes the real tokens' vectors, alone and beside the other."""
@@ -216,8 +208,6 @@ class LabTest:
     sentence: str = "Largest difference from a right encoder with the same weights: **{most:.2f}**."
     draws: str = "both numbers"
     """On the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
-    masks: Sequence[str] = ("none", "padding", "causal")
-    """Cases in which it can be done."""
 
     def write_finding(self, case: Case) -> str:
         """Return what it shows in a case."""
@@ -266,33 +256,11 @@ def _read_map(name: str, case: Case) -> Array:
     return found
 
 
-def _reverse_words(case: Case) -> Array:
-    n, ids = case.n_real, case.given.ids
-    reverse = torch.cat([ids[:, :n].flip(1), ids[:, n:]], dim=1)
-    return _numbers((case.final(reverse).flip(0) - case.read("final")).abs().max())
-
-
-def _change_last_word(case: Case) -> Array:
-    last = 1 + case.given.ids[:, -1:] % (len(WORDS) - 1)
-    other = case.final(torch.cat([case.given.ids[:, :-1], last], dim=1))
-    return _numbers(((other - case.read("final")).abs().amax(dim=-1)[:-1] > SEEN).sum())
-
-
-def _change_padding(case: Case) -> Array:
-    ids = case.given.ids.clone()
-    ids[0, case.n_real :] = 3
-    return _numbers((case.final(ids) - case.read("final")).abs().max())
-
-
 def _differ(case: Case, one: str, *others: str) -> Array:
     return _numbers(*((case.read(one) - case.read(other)).abs().max() for other in others))
 
 
 _MEASURES: Mapping[str, Callable[[Case], Array]] = {
-    "shapes": lambda case: _numbers(
-        sum(case.tensors[name].shape != each.shape for name, each in case.right.tensors.items()),
-        len(case.right.tensors),
-    ),
     "row-sums": lambda case: _numbers(*case.read("layers.0.attn.pattern").sum(dim=-1).aminmax()),
     "lengths": _measure_lengths,
     "norm": lambda case: _numbers(
@@ -309,9 +277,6 @@ _MEASURES: Mapping[str, Callable[[Case], Array]] = {
     "layers": _compare_layers,
     "positions": lambda case: (case.read("embed.sum") - case.read("embed.tokens")).numpy(),
     "symptom": lambda case: _numbers(),
-    "permute": _reverse_words,
-    "last-word": _change_last_word,
-    "padding": _change_padding,
 }
 """What each test measures; the tests beside a right encoder measure a tensor each."""
 
@@ -327,37 +292,3 @@ TESTS: Mapping[str, LabTest] = {key: _build_test(key, words) for key, words in _
 
 EFFORTS: Mapping[int, str] = _DATA["efforts"]
 """What the tests of each effort do."""
-
-
-def offered_tests(case: Case) -> list[LabTest]:
-    """Return the tests that fit a case."""
-    return [each for each in TESTS.values() if case.mask in each.masks]
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What somebody has tested and accused, in their order; what does not fit the case is ignored."""
-
-    case: Case
-    tests: tuple[str, ...] = ()
-    accused: tuple[str, ...] = ()
-
-    @property
-    def taken(self) -> list[LabTest]:
-        """The tests that were taken."""
-        return [TESTS[key] for key in self.tests if key in TESTS and TESTS[key] in offered_tests(self.case)]
-
-    @property
-    def found(self) -> list[str]:
-        """The mistakes that were accused."""
-        return [key for key in self.accused if key in self.case.mistakes]
-
-    @property
-    def wrong(self) -> list[str]:
-        """The suspects that were accused and are none."""
-        return [key for key in self.accused if key in self.case.suspects and key not in self.case.mistakes]
-
-    @property
-    def is_solved(self) -> bool:
-        """Whether all mistakes are found."""
-        return len(self.found) == len(self.case.mistakes)

@@ -24,7 +24,7 @@ import streamlit as st
 
 from playground.link import opening, query
 from playground.link.opening import Focus, choose_pair
-from playground.link.params import AUTOMATIC, FOCUS, SHARED
+from playground.link.params import AUTOMATIC, FOCUS, SHARED, write_all
 from playground.runs.encoder_run import Run
 from playground.web.choices.setup import (
     current_value,
@@ -93,7 +93,7 @@ def choose_places(**chosen: object) -> None:
     """
     move_focus(**chosen)
     for key in chosen.keys() - FOCUS.keys():
-        value, complaint = query.read(key, [str(chosen[key])])
+        value, complaint = query.read(key, write_all(chosen[key]))
         if complaint is None:
             st.session_state[key] = value
 
