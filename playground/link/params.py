@@ -18,7 +18,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
-from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
+from playground.tutorials import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
@@ -245,7 +245,6 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 
 FOLDS = {
     "step_path": "step_ways",
-    "tutorials_against": "tutorials_differences",
     "similarity_pooling": "similarity_how",
     "similarity_view": "similarity_closer",
     "similarity_tokens": "similarity_closer",
@@ -347,7 +346,6 @@ OWN: dict[str, Param] = {
     "parts_column": Whole(2, 0, 9),
     "parts_costs": Switch(False),
     "parts_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
-    "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "tutorials_mistakes": Switch(False),
     "tutorials_five": Switch(False),

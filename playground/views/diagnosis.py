@@ -28,11 +28,16 @@ SMALL = {"weights": "random", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff"
 
 def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
     """Yield a mistake: what it means, its lines in such an encoder, and how it is noticed."""
-    wrong, right = mistake.write_lines(config)
     yield Paragraph(say("diagnosis", "mistake", title=upper_first(mistake.title), meaning=mistake.meaning))
-    yield Paragraph(f"# wrong\n{wrong}\n\n# right\n{right}", "code")
+    yield show_lines(mistake, config)
     notes = {"symptom": mistake.symptom, "test": mistake.test, "source": mistake.source}
     yield Paragraph(say("diagnosis", "mistake.notes", **notes))
+
+
+def show_lines(mistake: Mistake, config: ModelConfig) -> Paragraph:
+    """Return a mistake's lines of code, wrong and right."""
+    wrong, right = mistake.write_lines(config)
+    return Paragraph(f"# wrong\n{wrong}\n\n# right\n{right}", "code")
 
 
 def show_diagnosis(found: Diagnosis, tokens: Sequence[str]) -> Iterator[Item]:

@@ -120,7 +120,6 @@ DEFAULTS = {
     "parameters_formulas": False,
     "parameters_costs": False,
     "parameters_bought": False,
-    "tutorials_against": "E",
     "tutorials_letter": "A",
     "tutorials_mistakes": False,
     "tutorials_five": False,
