@@ -45,7 +45,7 @@ from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
-from playground.views.gradient_flow import gradient_scene
+from playground.views.gradient_flow import run_back
 
 Found = TypeVar("Found")
 
@@ -260,7 +260,7 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
     """Return the first over the last layer's gradient in an encoder of Gradient flow."""
-    flow = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))
+    flow = run_back(view.lab.without_changes, _find(BY_NAME, encoder, "encoder"), view.values["gradient_layers"])
     lengths = flow["whole layer"]
     return float(lengths[0] / lengths[-1])
 

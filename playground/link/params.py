@@ -264,11 +264,7 @@ FOLDS = {
     "flops_breakdown": "parameters_costs",
     "flops_by_length": "parameters_costs",
     "capability_by_parameters": "parameters_bought",
-    "parts_counted": "parts_costs",
     "ladder_costs": "parts_costs",
-    "overview_attention": "overview_more",
-    "overview_norms": "overview_more",
-    "overview_parameters": "overview_more",
 }
 """By a page's parameter, or a chart: the panel which its widget, what explains it, or the chart, stands in.
 
@@ -288,7 +284,6 @@ ENCODERS = (
 
 OWN: dict[str, Param] = {
     "overview_shapes": Switch(False),
-    "overview_more": Switch(False),
     "overview_batch": Choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),
@@ -329,7 +324,6 @@ OWN: dict[str, Param] = {
     "whatif_tokens": Switch(False),
     "whatif_chosen": Switch(False),
     "compare_head": Switch(False),
-    "compare_lengths": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
     "gradient_first": Choice("no norm", ENCODERS),
@@ -345,7 +339,6 @@ OWN: dict[str, Param] = {
     "parts_rung": Whole(8, 0, 10),
     "parts_column": Whole(2, 0, 9),
     "parts_costs": Switch(False),
-    "parts_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "tutorials_mistakes": Switch(False),
     "tutorials_five": Switch(False),

@@ -14,8 +14,7 @@ from playground.link.opening import LinkedView
 from playground.mistakes.bug_lab import DECOYS, EFFORTS, MAX_SEED, SUSPECTS, TESTS, Case, LabTest, open_case
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
-from playground.views.diagnosis import show_mistake
-from playground.views.points import name_point
+from playground.views.diagnosis import name_point, show_mistake
 from playground.words import say
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"

@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -31,7 +31,6 @@ from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
-from playground.views.norms import compare_ends, lengths_by_depth
 from playground.words import say
 
 _BLOCK_END = re.compile(r"embed\.out|layers\.\d+\.out|final")
@@ -51,9 +50,8 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
     shown = points_by_layer(differences)
     if shown:
         yield Group("", (_draw_differences(shown, differences),), is_proof=True)
-    head, lengths = partial(compare_heads, scene), partial(compare_lengths, scene)
+    head = partial(compare_heads, scene)
     yield fill_panel(options, "compare_head", say("compare", "head"), head, ":material/compare:")
-    yield fill_panel(options, "compare_lengths", say("compare", "lengths"), lengths, ":material/show_chart:")
     costs = (sentence_costs(run.config, len(run.tokens)) for run in scene.both)
     yield Paragraph(escape_markdown(describe_costs(*costs)))
 
@@ -185,10 +183,3 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         click=CLICK_CELL,
         saved_as=f"head_now_layer{focus.layer}_head{focus.head}",
     )
-
-
-def compare_lengths(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield lengths by depth of both."""
-    yield from compare_ends(scene)
-    caption = say("compare", "lengths.caption", now=escape_markdown(scene.now_name))
-    yield replace(lengths_by_depth(scene), key="compare_norms", caption=caption, reading=lambda _: "", click="")

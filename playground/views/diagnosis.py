@@ -17,13 +17,22 @@ from playground.link.lab import Lab
 from playground.mistakes.edits import Input
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.text.wording import join_words, upper_first
-from playground.views.points import name_point
 from playground.words import say
 
 _MOST_CELLS = 64
 """Rows and columns of a map."""
 
 SMALL = {"weights": "random", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32}
+
+
+def name_point(name: str) -> str:
+    """Return what a point of the trace is called; one that only training has keeps its name."""
+    _, layer, point = name.split(".", maxsplit=2) if name.startswith("layers.") else ("", "", name)
+    try:
+        words = say("points", f"point-{point.replace('.', '-')}")
+    except KeyError:
+        words = f"`{point}`"
+    return f"layer {layer}, {words}" if layer else words
 
 
 def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:

@@ -25,7 +25,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.names import escape_markdown, quote_place
+from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.language.family import change
 from playground.runs.encoder_run import Run
@@ -46,8 +46,8 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
     sizes = {"layers": scene.now.config.n_layers, "tokens": scene.now.n_real}
     yield Paragraph(say("norms", "answer", first=first, last=last, **sizes), "answer")
     case, numbers = find_cause(scene.now)
-    reasons = [Paragraph(say("norms", f"why-{case}", **numbers)), *compare_ends(scene)]
-    yield Group("", (lengths_by_depth(scene), *reasons), is_proof=True)
+    why = Paragraph(say("norms", f"why-{case}", **numbers))
+    yield Group("", (lengths_by_depth(scene), why), is_proof=True)
     yield from show_norm_effect(scene)
     deep = {name: describe_lost(change(n_layers=12, norm_placement=name)) for name in ("pre", "post")}
     yield Paragraph(say("norms", "trained", **deep))
@@ -65,14 +65,6 @@ def median_lengths(run: Run) -> Array:
     """Return median lengths of the residual stream by depth, (L + 1,)."""
     medians: Array = np.median(streams.lengths(run)["residual"], axis=1)
     return medians
-
-
-def compare_ends(scene: Scene[Run]) -> Iterator[Paragraph]:
-    """Yield both median lengths after the last layer, if two are compared."""
-    if scene.pinned is not None:
-        before, after = (median_lengths(run)[-1] for run in scene.both)
-        names = {"pinned": escape_markdown(scene.pinned_name), "now": escape_markdown(scene.now_name)}
-        yield Paragraph(say("norms", "pinned", before=before, after=after, **names))
 
 
 def find_cause(run: Run) -> tuple[str, dict[str, float]]:

@@ -18,7 +18,7 @@ from playground.charts.chart import Axis, Control, Group, Heatmap, Item, Options
 from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array
 from playground.charts.scene import Scene
-from playground.config import SETTINGS, ModelConfig
+from playground.config import ModelConfig
 from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
@@ -36,9 +36,6 @@ GUESSING, CHANCE = 0.6, 0.5
 
 LEAST_CHANGE = 0.05
 """Differences from the base that are smaller are not reported."""
-
-LARGE = ModelConfig(vocab_size=30_522, d_model=768, n_heads=12, n_layers=12, d_ff=3_072, max_len=512)
-"""The encoder of 2017, as wide and deep as BERT base."""
 
 VALUES: dict[tuple[str, Any], str] = {
     ("positions", "none"): "no positions",
@@ -139,15 +136,10 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     base = values_of(Spec())
     settings = {key: value for key, value in values_of(shares.specs[row]).items() if value != base[key]}
     yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": settings})))
-    if not is_ladder:
-        yield Paragraph(say("parts", "settings"), "header")
-        yield Table(key="parts_settings", frame=tabulate_settings, compares=False, is_markdown=True)
-        yield Paragraph(say("parts", "settings.caption", base=shares.write_average(0)), "caption")
-        return
-    yield Paragraph(say("parts", "rungs"), "header")
-    yield Paragraph("\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(RUNGS, 1)))
-    costs, counted = say("parts", "panel-costs"), options["parts_counted"]
-    yield fill_panel(options, "parts_costs", costs, lambda: _show_costs(counted), ":material/calculate:")
+    if is_ladder:
+        plain = "\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(RUNGS, 1))
+        yield from (Paragraph(say("parts", "rungs"), "header"), Paragraph(plain))
+        yield fill_panel(options, "parts_costs", say("parts", "panel-costs"), _show_costs, ":material/calculate:")
 
 
 def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heatmap[CapabilityShares]:
@@ -214,19 +206,6 @@ def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -
     yield Paragraph("\n".join(lines))
 
 
-def tabulate_settings(shares: CapabilityShares) -> pd.DataFrame:
-    """Return the worst and the best value of every setting, by the average over all capabilities."""
-    table = {}
-    for setting in STOPS:
-        rows = [row for row, spec in enumerate(shares.specs) if setting in list_settings(spec)]
-        rows.sort(key=lambda row: float(shares.mean[row].mean()))
-        label = "causal mask" if setting == "causal" else SETTINGS[setting].label
-        ends = {"worst": rows[0], "best": rows[-1]} if rows else {}
-        written = {what: f"{shares.names[row]}: {shares.write_average(row)}" for what, row in ends.items()}
-        table[upper_first(label)] = written
-    return pd.DataFrame.from_dict(table, orient="index")
-
-
 # --- the ladder
 
 
@@ -248,19 +227,16 @@ def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
         yield Paragraph(say("parts", "paper", claim=rung.claim, source=rung.source), "caption")
 
 
-def _show_costs(counted: str) -> Iterator[Item]:
-    start, longest = ladder_specs()[START].config, LONGEST
-    if counted == "as large as BERT base":
-        start, longest = LARGE, LARGE.max_len
-    yield Control("parts_counted", say("parts", "count"))
-    yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(start, longest), compares=False, is_markdown=True)
+def _show_costs() -> Iterator[Item]:
+    start = ladder_specs()[START].config
+    yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(), compares=False, is_markdown=True)
     sizes = {"heads": count_heads(start.n_layers, start.n_heads), "width": start.d_model}
-    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=longest, **sizes), "caption")
+    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=LONGEST, **sizes), "caption")
 
 
-def tabulate_costs(start: ModelConfig, longest: int) -> pd.DataFrame:
-    """Return parameters, FLOPs and memory for `longest` tokens, with the change from the row above."""
-    counts = [_count(config, longest) for config in climb(start, longest)]
+def tabulate_costs() -> pd.DataFrame:
+    """Return parameters, FLOPs and memory for the longest sentence, with the change from the row above."""
+    counts = [_count(config, LONGEST) for config in climb(ladder_specs()[START].config, LONGEST)]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
         for before, here in zip((counts[0], *counts), counts, strict=False)

@@ -39,11 +39,8 @@ from playground.views.parts import describe_lost
 from playground.views.scenes import scene_of, without_changes
 from playground.words import say
 
-MAX_POSITIONS = 128
-"""Rows of the table that are drawn."""
-
-MAX_DIMENSIONS = 256
-"""Columns of the table that are drawn."""
+MAX_POSITIONS, MAX_DIMENSIONS = 128, 256
+"""Of the table, what is drawn."""
 
 MAX_DISTANCE = 33
 """Tokens to either side that the curves of distances are drawn for."""
@@ -156,12 +153,9 @@ def _swap_bars(first: int, second: int) -> Bars[Lab]:
 
 
 def has_other_table(now: Lab, pinned: Lab) -> bool:
-    """Whether both add a table, as wide and not equal."""
-    if not (now.config.has_position_table and pinned.config.has_position_table):
-        return False
-    one, other = table_rows(now), table_rows(pinned)
-    n = min(len(one), len(other))
-    return one.shape[1] == other.shape[1] and not np.array_equal(one[:n], other[:n])
+    """Whether both add a table, of one shape and not equal."""
+    tables = [_drawn_rows(lab) for lab in (now, pinned) if lab.config.has_position_table]
+    return len(tables) == 2 and tables[0].shape == tables[1].shape and not np.array_equal(tables[0], tables[1])
 
 
 def _drawn_rows(lab: Lab) -> Array:

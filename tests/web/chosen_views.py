@@ -16,7 +16,7 @@ SETUP: dict[str, str] = {
     "seed": "12345",
 }
 VIEWS: dict[str, dict[str, str]] = {
-    "": {"overview_more": "true"},
+    "": {"overview_shapes": "true"},
     "attention": {"layer": "2", "head": "3", "query": "4", "attention_closer": "true", "attention_view": "rollout"},
     "norms": {"norms_view": "statistics", "query": "7"},
     "parameters": {"parameters_view": "layers"},
