@@ -5,7 +5,7 @@ from typing import Any
 import streamlit as st
 
 from playground.analysis import comparison
-from playground.link.changes import Changes, MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.model.changes import Change
 from playground.views.compare import show_compare
 from playground.views.scenes import run_scene

@@ -13,6 +13,7 @@ from playground.training.tasks.translation import ENGLISH, TRANSLATE
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value, trained_network
+from playground.web.choices.shortcuts import cut_text
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment, keep_answer_place
@@ -43,7 +44,7 @@ def target_own_text() -> None:
     """Set the target to the visitor's text; the default translates the default text alone."""
     text, trained = current_value("text"), trained_network(current_setup())
     if text != DEFAULT_TEXT and not (trained and trained.task.has_decoder):
-        st.session_state["encdec_target"] = widgets.cut_text("encdec_target", text)
+        st.session_state["encdec_target"] = cut_text("encdec_target", text)
 
 
 def draw_sentence() -> str:

@@ -8,7 +8,7 @@ from playground.learn.lesson import shipped_lessons
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.views.overview import overview_scene, show_overview
-from playground.web.choices.focus import move_focus
+from playground.web.choices.shortcuts import move_focus
 from playground.web.components import drawings
 from playground.web.shared import panels
 from playground.web.shared.navigation import open_requested_page, request_page

@@ -7,8 +7,8 @@ from playground.model.attention import Attention, attend
 from playground.model.blocks import EncoderBlock
 from playground.views.steps import list_path, show_steps, walk_scene
 from playground.web.choices import widgets
-from playground.web.choices.focus import choose_places
 from playground.web.choices.setup import current_setup
+from playground.web.choices.shortcuts import choose_places
 from playground.web.shared import panels
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, draw_view, read_options

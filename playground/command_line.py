@@ -23,8 +23,7 @@ from playground.accounting import LABELS, count_parameters, is_traced, list_shap
 from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
-from playground.link.changes import write_changes
-from playground.link.kinds import Choice, Notation, Param, Size, Switch
+from playground.link.kinds import Choice, Notation, Param, Size, Switch, read_param, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import SHARED, write, write_all
 from playground.link.query import values_of_preset, write_query
@@ -41,7 +40,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "english", "random")
 
 COMMANDS = ("lesson",)
-"""Commands for teachers, in `playground.learn.checks`."""
+"""Commands for teachers, in `playground.learn.lesson`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -109,7 +108,7 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
 
 def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
     def read(text: str) -> Any:
-        value, complaint = SHARED[key].read(text)
+        value, complaint = read_param(SHARED[key], [text])
         if words is not None and text not in words:
             raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
         if complaint is not None and isinstance(SHARED[key], Notation):
@@ -142,7 +141,7 @@ _NAME = 14
 
 
 def draw_map(pattern: Array, tokens: Sequence[str]) -> list[str]:
-    """Return the lines of a map of `pattern` (T, T), in percent; `.` is below half a percent."""
+    """Return the lines of a map of `pattern` (T, T), in percent."""
     shown = [set_cell_size(token, _NAME) for token in tokens[:MOST_TOKENS]]
     lines = [" " * (4 + _NAME) + "".join(f"{key:>4}" for key in range(len(shown)))]
     for query, name in enumerate(shown):
@@ -254,9 +253,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words, code = sys.argv[1:] if arguments is None else arguments, 0
     try:
         if words and words[0] in COMMANDS:
-            from playground.learn import checks
+            from playground.learn import lesson
 
-            code = checks.main(words)
+            code = lesson.main(words)
         else:
             _print_asked(read_options(words))
         sys.stdout.flush()

@@ -103,12 +103,12 @@ def read_depths(
     steps = run_batch(
         encoder, batch, keep=frozenset(points).__contains__, seed=seed, causal=causal, interventions=interventions
     )
-    for step in steps:
-        for row, sentence in enumerate(step.sentences):
-            final[sentence] = step.arrays[points[-1]][row]
+    for sentences, arrays in steps:
+        for row, sentence in enumerate(sentences):
+            final[sentence] = arrays[points[-1]][row]
             for depth, point in enumerate(points):
                 for pooling, vectors in pooled.items():
-                    vectors[depth, sentence] = pool(step.arrays[point][row], padding[sentence], pooling)
+                    vectors[depth, sentence] = pool(arrays[point][row], padding[sentence], pooling)
     freeze(padding, final, *pooled.values())
     tokens = tuple((*row, *["[PAD]"] * (n_tokens - len(row))) for row in batch.tokens)
     return SentenceDepths(tokens, padding, final, pooled)
@@ -270,11 +270,11 @@ def leave_words_out(
     rows = [row for row in range(len(tried)) if shortened.tokens[row]]
     vectors = np.zeros((len(tried), encoder.config.d_model), np.float32)
     changes = [tuple(interventions)] * len(shortened.tokens)
-    for step in run_batch(
+    for chosen, arrays in run_batch(
         encoder, shortened, keep="final".__eq__, seed=seed, causal=causal, sentences=rows, interventions=changes
     ):
-        for place, row in enumerate(step.sentences):
-            vectors[row] = pool(step.arrays["final"][place], ~shortened.mask[row].numpy(), pooling)
+        for place, row in enumerate(chosen):
+            vectors[row] = pool(arrays["final"][place], ~shortened.mask[row].numpy(), pooling)
     cosines = cosine_between_tokens(np.concatenate([vectors, other[None]]))[-1, :-1]
     kept = [tried[row] for row in rows]
     return LeftOutWords(

@@ -56,7 +56,7 @@ def measure_variants(
     steps = run_variants(
         encoder, batch, sentence, variants, seed=seed, causal=causal, sources=sources, untouched=untouched
     )
-    scored = [(step.numbers, score(step.final)) for step in steps]
+    scored = [(numbers, score(final)) for numbers, final in steps]
     order = np.argsort([number for numbers, _ in scored for number in numbers])
     measured: Array = np.concatenate([scores for _, scores in scored])[order]
     return measured

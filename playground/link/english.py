@@ -22,18 +22,18 @@ _BASE = {key: getattr(BASE, key) for key in SETTINGS}
 
 
 def default_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The base's architecture, text and mask; some follow from the values that are given, as `family.implied` says."""
+    """Return the base's architecture, text and mask, with what follows from given values (`family.implied`)."""
     following = implied({key: values[key] for key in DECIDING if key in values})
     is_first_text = values.get("text", TEXT) == TEXT
     return {**_BASE, **following, "text": TEXT, "mask": PLACE if is_first_text else NO_MASK}
 
 
 def spec_of(values: Mapping[str, Any]) -> Spec:
-    """The network that settled values name."""
+    """Return the network that settled values name."""
     config = ModelConfig(vocab_size=len(VOCABULARY), **{key: values[key] for key in SETTINGS})
     return Spec(config, values["causal"], values["seed"])
 
 
 def values_of(spec: Spec) -> dict[str, Any]:
-    """The settings of a network, by their keys in the link."""
+    """Return the settings of a network, by their keys in the link."""
     return {**{key: getattr(spec.config, key) for key in SETTINGS}, "causal": spec.causal, "seed": spec.seed}

@@ -2,54 +2,33 @@
 
 import math
 import re
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from playground.limits import MAX_CHARACTERS
+from playground.model.change_texts import read_change, write_change
+from playground.model.changes import Change
+from playground.text.wording import quote_text
 
 Reading = tuple[Any, str | None]
-"""The value to use, and what is wrong with the link's text, where something is."""
+"""The value to use, and what is wrong with the link's text, if anything is."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Kind(ABC):
-    """What a widget in the sidebar says of its parameter; a page's widgets are described where they are drawn."""
-
+class _Kind:
     label: str = ""
-    """The parameter's key where it is empty."""
+    """Of the parameter's widget in the sidebar; its key if empty."""
     help_text: str | None = None
-
-    @abstractmethod
-    def read(self, text: str) -> Reading:
-        """Read one text of a link."""
-
-    def read_all(self, texts: Sequence[str]) -> Reading:
-        """Read a parameter that a link may repeat: the last one counts."""
-        return self.read(texts[-1])
-
-
-_MOST_NAMED = 20
-"""Words of a choice that a sentence names all."""
 
 
 @dataclass(frozen=True)
 class Choice(_Kind):
-    """One of a few words."""
+    """One of a few words, with what is shown below each."""
 
     default: str
     options: Sequence[str]
     captions: Sequence[str] = ()
-    """What is shown below each option."""
-
-    def read(self, text: str) -> Reading:
-        """Read the word."""
-        if text in self.options:
-            return text, None
-        many = len(self.options) > _MOST_NAMED
-        named = (*self.options[:3], f"{len(self.options) - 3} more") if many else self.options
-        return self.default, f"is not one of {', '.join(named)}"
 
 
 @dataclass(frozen=True)
@@ -59,21 +38,6 @@ class Several(_Kind):
     default: tuple[str, ...]
     options: Sequence[str]
 
-    def read(self, text: str) -> Reading:
-        """Read a single word."""
-        return self.read_all([text])
-
-    def read_all(self, texts: Sequence[str]) -> Reading:
-        """Read the words that are options, each once; an empty text is no word."""
-        known = tuple(dict.fromkeys(word for word in texts if word in self.options))
-        if not self.wrong(texts):
-            return known, None
-        return known or self.default, "is not an option there"
-
-    def wrong(self, texts: Sequence[str]) -> list[str]:
-        """The words that are none of the options."""
-        return [text for text in texts if text and text not in self.options]
-
 
 @dataclass(frozen=True)
 class Size(_Kind):
@@ -81,18 +45,6 @@ class Size(_Kind):
 
     default: float
     options: Sequence[float]
-
-    def read(self, text: str) -> Reading:
-        """Read the number; one between two stops becomes the nearer stop."""
-        try:
-            value = float(text)
-        except ValueError:
-            value = math.nan
-        if math.isnan(value):
-            return self.default, "is not a number"
-        inside = min(max(value, self.options[0]), self.options[-1])
-        nearest = min(self.options, key=lambda option: abs(option - inside))
-        return nearest, None if nearest == value else "is not a stop of its slider"
 
 
 @dataclass(frozen=True)
@@ -103,25 +55,12 @@ class Whole(_Kind):
     low: int
     high: int
 
-    def read(self, text: str) -> Reading:
-        """Read the number; one outside the bounds becomes the nearer bound."""
-        if not re.fullmatch("-?[0-9]{1,20}", text):
-            return self.default, "is not a whole number"
-        value = min(max(int(text), self.low), self.high)
-        return value, None if value == int(text) else f"is not between {self.low:,} and {self.high:,}"
-
 
 @dataclass(frozen=True)
 class Switch(_Kind):
     """On or off."""
 
     default: bool
-
-    def read(self, text: str) -> Reading:
-        """Read true or false."""
-        if text.lower() in {"true", "false"}:
-            return text.lower() == "true", None
-        return self.default, "is neither true nor false"
 
 
 @dataclass(frozen=True)
@@ -131,25 +70,115 @@ class Text(_Kind):
     default: str
     longest: int = MAX_CHARACTERS
 
-    def read(self, text: str) -> Reading:
-        """Read the text, as long as it may be."""
-        if len(text) > self.longest:
-            return text[: self.longest], f"has {len(text):,} characters; only the first {self.longest:,} are kept"
-        return text, None
-
 
 @dataclass(frozen=True)
 class Notation(_Kind):
-    """Text in a notation of its own, which is read into a value that can be hashed."""
+    """Text in a notation of its own, which is read into a value that can be hashed and whose `str` it is."""
 
     default: Any
-    """Its `str` is the link's text, as that of every value."""
     parse: Callable[[str], Reading]
     """Reads it; what it says is wrong is a whole sentence."""
 
-    def read(self, text: str) -> Reading:
-        """Read the text, as far as it is in the notation."""
-        return self.parse(text)
-
 
 Param = Choice | Several | Size | Whole | Switch | Text | Notation
+
+_MOST_NAMED = 20
+"""Options that a sentence lists."""
+
+
+def read_param(param: Param, texts: Sequence[str]) -> Reading:
+    """Read a parameter's texts in a link: of several the last counts; a number becomes the nearest inside."""
+    text = texts[-1]
+    match param:
+        case Choice(default, options):
+            listed = options if len(options) <= _MOST_NAMED else (*options[:3], "…")
+            return (text, None) if text in options else (default, f"is not one of {', '.join(listed)}")
+        case Several(default, options):
+            known = tuple(dict.fromkeys(word for word in texts if word in options))
+            is_good = all(not word or word in options for word in texts)
+            return (known, None) if is_good else (known or default, "is not an option there")
+        case Size(default, options):
+            number = _read_number(text)
+            if math.isnan(number):
+                return default, "is not a number"
+            inside = min(max(number, options[0]), options[-1])
+            nearest = min(options, key=lambda option: abs(option - inside))
+            return nearest, None if nearest == number else "is not a stop of its slider"
+        case Whole(default, low, high):
+            if not re.fullmatch("-?[0-9]{1,20}", text):
+                return default, "is not a whole number"
+            whole = min(max(int(text), low), high)
+            return whole, None if whole == int(text) else f"is not between {low:,} and {high:,}"
+        case Switch(default):
+            is_good = text.lower() in {"true", "false"}
+            return (text.lower() == "true", None) if is_good else (default, "is neither true nor false")
+        case Text(_, longest):
+            too_long = f"has {len(text):,} characters; only the first {longest:,} are kept"
+            return text[:longest], too_long if len(text) > longest else None
+        case Notation(_, parse):
+            return parse(text)
+
+
+def _read_number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+MAX_CHANGES = 64
+"""Changes of the computation that one link may hold."""
+
+_SEPARATOR, _OFF = ",", "-"
+"""Between changes; before one that is switched off."""
+
+_LONGEST_QUOTED = 24
+
+
+class MadeChange(NamedTuple):
+    """A change of the computation as the visitor has it: switched on, or kept to be switched on again."""
+
+    change: Change
+    is_on: bool = True
+
+
+@dataclass(frozen=True)
+class Changes:
+    """The visitor's changes in their order: the value of `do`. As a string it is the link's text."""
+
+    made: tuple[MadeChange, ...] = ()
+
+    def __str__(self) -> str:
+        return _SEPARATOR.join(f"{'' if is_on else _OFF}{write_change(change)}" for change, is_on in self.made)
+
+    def __bool__(self) -> bool:
+        return bool(self.made)
+
+
+def write_changes(changes: Iterable[Change]) -> str:
+    """Return the text of a link's `do` for changes in their order, all of them on."""
+    return str(Changes(tuple(map(MadeChange, changes))))
+
+
+def read_changes(text: str) -> tuple[Changes, str | None]:
+    """Return the changes of a link's `do`, each once, and sentences on what is no change."""
+    found: dict[Change, MadeChange] = {}
+    sentences: list[str] = []
+    items = [item for item in text.split(_SEPARATOR, MAX_CHANGES) if item]
+    if len(items) > MAX_CHANGES:
+        sentences.append(f"The link has more than {MAX_CHANGES} changes; only the first ones are made.")
+    for item in items[:MAX_CHANGES]:
+        change = read_change(item.removeprefix(_OFF))
+        if change is None:
+            quoted = _quote(item.removeprefix(_OFF))
+            sentences.append(f"The link's do={quoted} is not a change that the playground knows.")
+        else:
+            found.setdefault(change, MadeChange(change, not item.startswith(_OFF)))
+    return Changes(tuple(found.values())), " ".join(sentences) or None
+
+
+def _quote(text: str) -> str:
+    """Return a text in quotation marks; with its `:` and `@` if these can make no link and no icon."""
+    if len(text) <= _LONGEST_QUOTED and re.fullmatch(r"[0-9a-z_.]*:[0-9a-z_.]*(?:@[0-9.]*)?", text, re.ASCII):
+        return f"“{text}”"
+    return quote_text(text, longest=_LONGEST_QUOTED)

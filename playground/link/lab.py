@@ -1,10 +1,10 @@
-"""The one way from a state to numbers: a `Lab` of a state, and the `Source` of its weights and kept results."""
+"""The one way from a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
 from playground.accounting import count_parameters
 from playground.config import ModelConfig
@@ -14,15 +14,21 @@ from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
 from playground.link import english, query
-from playground.link.changes import FittedChanges, MadeChange, fit_changes
+from playground.link.kinds import MadeChange
 from playground.link.query import drawn_rows
-from playground.link.state import AFTER, BEFORE, TRANSLATOR, RunKey, State, TextKey, WeightsId
+from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
-from playground.runs import encoder_run
+from playground.model.interventions import divide_changes
+from playground.runs import encoder_run, pair_run
 from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
-from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, characters
+from playground.runs.forward_pass import intervention_subject
+from playground.runs.pair_run import PairRun
+from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, split_sentences
+from playground.training.answers import write_targets
+from playground.training.tasks.symbol_tasks import split_words
+from playground.training.tasks.task import BOS
 from playground.training.trained_network import TrainedNetwork, load_translator
 from playground.weights import checkpoint
 from playground.weights.store import NetworkStore, default_folder
@@ -31,22 +37,18 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_KEPT = 256
-"""Results that a source of its own keeps before it forgets them."""
+"""Results that a source keeps before it forgets them."""
 
 
 class Source:
-    """Where tokenizers, weights and kept results are from: this machine alone.
-
-    Args:
-        max_parameters: of a model that is built here.
-    """
+    """Tokenizers, weights and kept results of this machine, for models of at most `max_parameters`."""
 
     def __init__(self, max_parameters: int = MAX_PARAMETERS) -> None:
         self.max_parameters = max_parameters
         self._kept: dict[Hashable, Any] = {}
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
-        """The tokenizer of a text; raises PretrainedError where it is the checkpoint's, which is not here."""
+        """Return the tokenizer of a text; raises PretrainedError."""
         if key.tokenizer == "english":
             return english_tokenizer()
         if key.tokenizer == TRANSLATOR:
@@ -59,7 +61,7 @@ class Source:
         return checkpoint.read_minilm_tokenizer(folder)
 
     def encoder(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
-        """The encoder with these weights; raises UnavailableError, PretrainedError where they are not here."""
+        """Return the encoder with these weights; raises UnavailableError, PretrainedError."""
         return self.remember(Source.encoder, (weights, config, seed), lambda: self._build(weights, config, seed))
 
     def _build(self, weights: str, config: ModelConfig, seed: int) -> Encoder:
@@ -70,7 +72,7 @@ class Source:
         return Encoder(config, seed).requires_grad_(False)
 
     def english_network(self, weights: str, config: ModelConfig, seed: int) -> EnglishNetwork:
-        """The network of the small English with these weights; raises UnavailableError where it is not here."""
+        """Return the network of the small English with these weights; raises UnavailableError."""
         key = weights.removeprefix(BEFORE).removeprefix(AFTER)
         spec = next(each for each in (Spec(config, causal, seed) for causal in (False, True)) if each.key == key)
         found = self.find_english(spec, is_trained=not weights.startswith(BEFORE))
@@ -82,38 +84,38 @@ class Source:
         return found
 
     def find_english(self, spec: Spec, *, is_trained: bool) -> EnglishNetwork | None:
-        """A network of the small English, if it is here."""
+        """Return a network of the small English, if it is here."""
         return find_network(spec, NetworkStore(default_folder())) if is_trained else untrained(spec)
 
     def translator(self) -> TrainedNetwork:
-        """The shipped translator; raises WeightsError where its file is missing or another."""
+        """Return the shipped translator; raises WeightsError."""
         return self.remember(load_translator, (), load_translator)
 
     def trained_pair(self, weights: str) -> EncoderDecoder | None:
-        """The trained encoder–decoder with these weights; None where they are of no decoder."""
+        """Return the trained encoder–decoder with these weights, if they are of one."""
         network = self.translator().network if weights == TRANSLATOR else None
         return network if isinstance(network, EncoderDecoder) else None
 
     def random_pair(self, config: ModelConfig, n_words: int, seed: int) -> EncoderDecoder:
-        """An encoder–decoder with random weights for so many target words; raises TooLargeError."""
+        """Return an encoder–decoder with random weights for so many target words; raises TooLargeError."""
         check_pair_budget(config, n_words, self.max_parameters)
         return EncoderDecoder(config, n_words, seed).requires_grad_(False)
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
-        """Raise TooLargeError if a model, or its run of so many tokens, is too large; nothing is allocated."""
+        """Raise TooLargeError if a model, or its run of so many tokens, is too large."""
         n = count_parameters(config).total
         if n > self.max_parameters:
             raise TooLargeError(
-                f"This model has {n:,} parameters, and at most {self.max_parameters:,} are built: it can be counted, "
-                f"but not run; a larger max_parameters would build it."
+                f"This model has {n:,} parameters: above max_parameters={self.max_parameters:,} it can be counted, "
+                "but not run."
             )
 
     def turn(self) -> AbstractContextManager[None]:
-        """Context in which the caller may compute."""
+        """Return the context to compute in."""
         return nullcontext()
 
     def remember(self, function: Callable[..., Any], key: Hashable, compute: Callable[[], R]) -> R:
-        """What a function computes of a key, computed where it is not kept; nobody may change it."""
+        """Return what a function computes of a key, once; nobody may change it."""
         name = (function, key)
         if name not in self._kept:
             result = compute()
@@ -124,9 +126,26 @@ class Source:
         return found
 
 
+class FittedChanges(NamedTuple):
+    """The changes that are switched on, divided by whether the run can have them."""
+
+    applied: tuple[Change, ...] = ()
+    reasons: Mapping[Change, str] = {}
+    """Of those that cannot apply: why not, in one sentence each."""
+
+
+def fit_changes(
+    made: Iterable[MadeChange], config: ModelConfig, batch: Batch, sentence: int, *, causal: bool
+) -> FittedChanges:
+    """Divide the changes for one sentence of a batch, from 0; of two that exclude each other the first applies."""
+    subject = intervention_subject(config, batch, sentence, causal=causal)
+    applied, refused = divide_changes(subject, tuple(change for change, is_on in made if is_on))
+    return FittedChanges(applied, dict(refused))
+
+
 @dataclass(frozen=True)
 class Lab:
-    """What a state computes. Everything large is kept by the source, and nothing of it here."""
+    """What a state computes; the source keeps everything large."""
 
     state: State
     source: Source = field(compare=False, repr=False)
@@ -156,7 +175,7 @@ class Lab:
 
     @property
     def text_key(self) -> TextKey:
-        """What the tokens depend on; there has to be a sentence."""
+        """What the tokens depend on."""
         return self.state.text_key
 
     @property
@@ -166,11 +185,7 @@ class Lab:
 
     @property
     def batch(self) -> Batch:
-        """The tokens of all sentences; there has to be one.
-
-        Raises:
-            InputError: the tokenizer lacks a word, or a typed id is no row of the token table.
-        """
+        """The tokens of all sentences, of which there is one at least; raises InputError."""
         return read_text(self.source, self.state.text_key)
 
     @cached_property
@@ -182,7 +197,7 @@ class Lab:
 
     @property
     def random_table_rows(self) -> int:
-        """Rows of a token table that is drawn for the tokenizer; 0 where the words are vectors themselves."""
+        """Rows of a token table that is drawn for the tokenizer; 0 if words are vectors."""
         if self.state.takes_vectors:
             return 0
         return drawn_rows(self.values, self.tokenizer.vocab_size, is_random=self.state.weights == "random")
@@ -195,25 +210,22 @@ class Lab:
 
     @property
     def changes(self) -> tuple[MadeChange, ...]:
-        """The changes of the computation that were made, switched on or off."""
+        """The visitor's changes of the computation."""
         made: tuple[MadeChange, ...] = self["do"].made
         return made
 
     @property
     def switched_on(self) -> frozenset[Change]:
-        """Those that are on, whether the sentence's run can have them or not."""
+        """The changes that are on."""
         return frozenset(made.change for made in self.changes if made.is_on)
 
     @cached_property
     def fitted_changes(self) -> FittedChanges:
-        """Those that are on, divided by whether the sentence's run can have them; there has to be a sentence."""
+        """The changes that are on, divided by whether the sentence's run can have them."""
         return self.fit_changes(self.sentence)
 
     def fit_changes(self, sentence: int) -> FittedChanges:
-        """The changes that are on, divided by whether the run of a sentence, from 0, can have them.
-
-        What names a token is made in the chosen sentence alone.
-        """
+        """Return `fitted_changes` of a sentence, from 0; what names a token is made in the chosen one alone."""
         changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
         if not any(change.is_on for change in changes):
             return FittedChanges()
@@ -221,12 +233,12 @@ class Lab:
 
     @cached_property
     def untouched_key(self) -> RunKey:
-        """What the run of the sentence depends on that nothing changes."""
+        """The key of the sentence's run without changes."""
         return RunKey(self.state.text_key, self.sentence, self.state.weights, self.config, self["seed"], self["causal"])
 
     @property
     def run_key(self) -> RunKey:
-        """What the run of the sentence depends on, with the changes that it can have."""
+        """The key of the sentence's run."""
         return self.untouched_key._replace(interventions=self.fitted_changes.applied)
 
     @property
@@ -235,40 +247,40 @@ class Lab:
 
         Raises:
             TooLargeError: the model, or what a run keeps, is too large.
-            InputError: the sentence is longer than the position table, or has tokens that the token table has not.
+            InputError: the sentence is too long, or has tokens that the token table lacks.
             UnavailableError, PretrainedError: the weights are not here.
         """
         return run_sentence(self.source, self.run_key)
 
     def key_of(self, sentence: int) -> RunKey:
-        """What the run of one of the text's sentences, from 0, depends on."""
+        """Return the key of the run of a sentence, from 0."""
         return self.untouched_key._replace(sentence=sentence, interventions=self.fit_changes(sentence).applied)
 
     def run_of(self, sentence: int) -> Run:
-        """The forward pass of one of the text's sentences, from 0; raises as `run`."""
+        """Return the run of a sentence, from 0; raises as `run`."""
         return run_sentence(self.source, self.key_of(sentence))
 
     def layer(self, layer: int) -> LayerRun:
-        """The run with everything that one layer computes; raises as `run`."""
+        """Return the run with everything that one layer computes; raises as `run`."""
         return trace_layer(self.source, self.run_key, layer)
 
     @property
     def options(self) -> dict[str, Any]:
-        """What a pass through the encoder is called with: seed, mask, changes."""
+        """What a pass is called with."""
         return {"seed": self["seed"], "causal": self["causal"], "interventions": self.fitted_changes.applied}
 
     def at(self, state: State) -> "Lab":
-        """The lab of another state, of the same source."""
+        """Return the lab of another state."""
         return replace(self, state=state)
 
     @property
     def without_changes(self) -> "Lab":
-        """The lab of the state in which nothing changes the computation."""
+        """The lab in which nothing changes the computation."""
         return self.at(self.state.without_changes)
 
 
 def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab, P], R]:
-    """Decorator for what is computed of a lab's run, and of arguments that can be hashed: once, and in a turn."""
+    """Compute a function of a lab's run, and of arguments that can be hashed, once, in a turn; a decorator."""
 
     @wraps(function)
     def find(lab: Lab, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -282,7 +294,7 @@ def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab
 
 
 def read_text(source: Source, key: TextKey) -> Batch:
-    """The tokens of a text; raises as `Lab.batch`."""
+    """Return the tokens of a text; raises as `Lab.batch`."""
 
     def compute() -> Batch:
         batch = source.tokenizer(key).encode_batch(key.sentences, min(key.max_tokens, MAX_TOKENS))
@@ -292,18 +304,18 @@ def read_text(source: Source, key: TextKey) -> Batch:
 
 
 def run_sentence(source: Source, key: RunKey) -> Run:
-    """The run of one sentence; raises as `Lab.run`."""
+    """Return the run of a sentence; raises as `Lab.run`."""
     return source.remember(run_sentence, key, lambda: compute_run(source, key))
 
 
 def compute_run(source: Source, key: RunKey) -> Run:
-    """The run of one sentence, which nothing keeps: for many sentences, of each of which little is needed."""
+    """Return the run of a sentence, which nothing keeps."""
     with turn_on_text(source, key) as (encoder, batch):
         return encoder_run.run(encoder, batch, key.sentence, **pass_options(key))
 
 
 def trace_layer(source: Source, key: RunKey, layer: int) -> LayerRun:
-    """The run of one sentence with all of one layer; raises as `Lab.run`."""
+    """Return the run of a sentence with all of one layer; raises as `Lab.run`."""
 
     def compute() -> LayerRun:
         with turn_on_text(source, key) as (encoder, batch):
@@ -313,22 +325,106 @@ def trace_layer(source: Source, key: RunKey, layer: int) -> LayerRun:
 
 
 def pass_options(key: RunKey) -> dict[str, Any]:
-    """What a pass through the encoder is called with."""
+    """Return what a pass through the encoder is called with."""
     return {"seed": key.seed, "causal": key.causal, "interventions": key.interventions}
 
 
 @contextmanager
 def turn_on_text(source: Source, key: RunKey) -> Iterator[tuple[Encoder, Batch]]:
-    """Context to compute in with the encoder and the tokens of a key; raises as `Lab.run`."""
+    """Return a context to compute in, with the encoder and the tokens of a key; raises as `Lab.run`."""
     n, rows = source.tokenizer(key.text).vocab_size, key.config.vocab_size
     if 0 < rows < n:
-        n_characters = characters().vocab_size
-        also = f" or char ({n_characters} tokens)" if n_characters <= rows else ""
         raise InputError(
             f"The tokenizer {key.text.tokenizer} makes {n:,} different tokens of this, and your file's token table has "
-            f"{rows:,} rows: the tokenizer word with at most {rows:,} different words{also} fits."
+            f"{rows:,} rows: the tokenizer word with at most {rows:,} different words fits."
         )
     batch = read_text(source, key.text)
     source.check(key.config, batch.ids.shape[1])
     with source.turn():
         yield source.encoder(key.weights, key.config, key.seed), batch
+
+
+# --- the pairs of sentences of the page Encoder-decoder
+
+
+class PairKey(NamedTuple):
+    """What the run of a pair depends on: one sentence of a source text and one line of a target text."""
+
+    source: TextKey
+    sentence: int
+    """Counted from 0, as `line`."""
+    target: TextKey
+    line: int
+    weights: WeightsId
+    """`random`, `translator`, or a trained encoder–decoder's, before or after training."""
+    config: ModelConfig
+    seed: int
+
+    def owner(self) -> Owner:
+        """Return who may see the run."""
+        return self.weights.owner()
+
+
+def find_pair(lab: Lab, values: Mapping[str, Any]) -> PairKey:
+    """Return the trained example, or the text and its target line; raises InputError, WeightsError."""
+    if values["encdec_source"] == "trained example":
+        return _find_example(lab.source, values["encdec_example"])
+    lines = split_sentences(values["encdec_target"]).sentences
+    if not lines:
+        raise InputError("Type a target: the decoder needs at least one token to go on from.")
+    text, weights = lab.text_key, RANDOM
+    if lab.source.trained_pair(lab.weights) is not None:
+        weights = lab.weights
+        lines = _fit_to_decoder(lab, lines)
+    config = replace(lab.config, vocab_size=lab.tokenizer.vocab_size)
+    line = min(lab.sentence, len(lines) - 1)
+    return PairKey(text, lab.sentence, replace(text, sentences=lines), line, weights, config, lab["seed"])
+
+
+def _find_example(source: Source, sentence: str) -> PairKey:
+    """Return an English sentence and what the translator writes."""
+    words, translator = split_words(sentence), source.translator()
+    if not words:
+        raise InputError("Type an English sentence: the encoder needs at least one word.")
+    longest = translator.config.max_len
+    text = TextKey(TRANSLATOR, 0, longest - 1, (" ".join(words),))
+    (line,) = write_lines(source, TRANSLATOR, text, longest)
+    target = replace(text, max_tokens=longest, sentences=(f"{BOS} {line}",))
+    return PairKey(text, 0, target, 0, TRANSLATOR, translator.config, translator.recipe.seed)
+
+
+def _fit_to_decoder(lab: Lab, lines: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the target after [BOS], as a trained decoder reads it; its own output if it knows no token of it."""
+    if all(all(row) for row in read_text(lab.source, replace(lab.text_key, sentences=lines)).unknown):
+        lines = write_lines(lab.source, lab.weights, lab.text_key, lab["max_len"])
+    return tuple(line if line.split()[:1] == [BOS] else f"{BOS} {line}" for line in lines)
+
+
+def write_lines(source: Source, weights: WeightsId, text: TextKey, max_len: int) -> tuple[str, ...]:
+    """Return a trained encoder–decoder's answer to each sentence: the likeliest token at every step.
+
+    Raises as `Lab.run`.
+    """
+
+    def compute() -> tuple[str, ...]:
+        model = source.trained_pair(weights)
+        if model is None:
+            raise InputError("An encoder alone has no decoder.")
+        batch, vocabulary = read_text(source, text), source.tokenizer(text)
+        with source.turn():
+            return write_targets(model, vocabulary, batch, min(max_len, MAX_TOKENS) - 1)
+
+    return source.remember(write_lines, (weights, text, max_len), compute)
+
+
+def run_pair(source: Source, key: PairKey) -> PairRun:
+    """Return the run of a pair; raises as `Lab.run`."""
+
+    def compute() -> PairRun:
+        batches = read_text(source, key.source), read_text(source, key.target)
+        n_words = source.tokenizer(key.target).vocab_size
+        with source.turn():
+            model = source.trained_pair(key.weights) or source.random_pair(key.config, n_words, key.seed)
+            return pair_run.run_pair(model, *batches, key.sentence, key.line)
+
+    return source.remember(run_pair, key, compute)

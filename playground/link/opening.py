@@ -3,33 +3,20 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, Literal
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
-from playground.errors import (
-    InputError,
-    PlaygroundError,
-    PretrainedError,
-    UnavailableError,
-    list_nearest,
-)
+from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
 from playground.link import english, params, query
-from playground.link.changes import FittedChanges
-from playground.link.kinds import Several
-from playground.link.lab import Lab, Source
-from playground.link.query import (
-    choose_tokenizer,
-    explain_cut,
-    read_link,
-    version_of,
-)
+from playground.link.lab import FittedChanges, Lab, Source
+from playground.link.query import Texts
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.model import Encoder
 from playground.pages import MOVED, PAGES, page_at
@@ -53,31 +40,25 @@ class Focus:
     """Position of the token that is asked; it may be padding."""
 
     def within(self, config: ModelConfig) -> "Focus":
-        """The place with the nearest layer and head that a model has; query and key stay."""
+        """Return the place with the nearest layer and head that a model has."""
         return replace(self, layer=min(self.layer, config.n_layers - 1), head=min(self.head, config.n_heads - 1))
 
 
 def last_places(n_layers: int, n_heads: int, n_real: int, n_tokens: int) -> Focus:
-    """The last layer, head, query and key of a run with so many layers, heads, tokens but padding, and tokens."""
+    """Return the last layer, head, query and key of a run; `n_real` tokens are no padding."""
     return Focus(n_layers - 1, n_heads - 1, max(n_real - 1, 0), n_tokens - 1)
 
 
 def nearest_places(asked: Mapping[str, int], last: Focus) -> Focus:
-    """What was asked for, by the fields of `Focus`, or the nearest that a run with these last places has."""
+    """Return what was asked for, by the fields of `Focus`, or the nearest that a run with these last places has."""
     return Focus(**{place: min(asked[place], limit) for place, limit in vars(last).items()})
 
 
 def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
-    """The focus with a query and a key that say something about its head, where nobody has chosen any.
+    """Return the focus with a query and a key that say something about its head.
 
-    Args:
-        run: whose tokens and weights they are.
-        focus: whose layer and head stay.
-        query: one that stands already; else it is as of `choose_pronoun`, or the last word where there is none.
-
-    Returns:
-        With the word that the query looks at most as its key, itself aside. Punctuation is taken where there is no
-        other word, and special tokens where there is nothing else.
+    The query is the hidden word, a pronoun, or the last word, unless one is given. The key is the word that it looks at
+    most, itself aside; punctuation and special tokens are taken only if there is nothing else.
     """
     is_word = [any(map(str.isalnum, token)) for token in run.tokens]
     ranks = np.where(run.padding, -1, np.where(run.special, 0, np.where(is_word, 2, 1)))
@@ -98,16 +79,15 @@ def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
 
 @dataclass(frozen=True, eq=False)
 class LinkedView:
-    """What a page shows: of a link, as `open_link` makes one, or of a visitor's session."""
+    """What a page shows: of a link, or of a visitor's session."""
 
     page: str
-    """Its page's path, such as `attention`; `overview` for the first page."""
+    """Its path, such as `attention`; `overview` for the first page."""
     lab: Lab
-    """What computes it."""
     values: Mapping[str, Any]
-    """Every parameter of the link's format by its key, as the page has it: a page's own choices too."""
+    """Every parameter of the link's format, a page's own too."""
     notices: tuple[str, ...] = ()
-    """A sentence on each thing that the link asks for and can't be, or that has to be known about it."""
+    """A sentence on each thing that the link asks for and can't be."""
     names_tokens: bool = True
     """Whether query and key are the link's own, or those of the default text."""
     pinned: "LinkedView | None" = None
@@ -115,12 +95,12 @@ class LinkedView:
 
     @property
     def config(self) -> ModelConfig:
-        """The architecture, with the rows of the token table; 0 where words are vectors drawn from the seed."""
+        """The architecture."""
         return self.lab.config
 
     @property
     def weights(self) -> str:
-        """`minilm`, `english` (the small one) or `random`."""
+        """`minilm`, `english` or `random`."""
         return str(self.values["weights"])
 
     @property
@@ -130,7 +110,7 @@ class LinkedView:
 
     @property
     def sentence(self) -> int:
-        """The one that is looked at, counted from 0."""
+        """The one that is looked at, from 0."""
         return self.lab.sentence
 
     @property
@@ -150,24 +130,41 @@ class LinkedView:
 
     @property
     def batch(self) -> Batch:
-        """The sentences as padded token ids; raises as `Tokenizer.encode_batch`."""
+        """The sentences as padded token ids."""
         return self.lab.batch
 
     @property
     def changes(self) -> FittedChanges:
-        """The changes of the computation that the link makes, and why others of its changes cannot apply."""
+        """The changes of the computation, and why others cannot apply."""
         return self.lab.fitted_changes
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder, in eval mode, on the CPU; raises as `run`."""
+        return self.lab.encoder
+
+    @property
+    def run(self) -> Run:
+        """The forward pass of the sentence, with the changes; computed when first asked for.
+
+        `run.arrays` has every kept intermediate by its name, `run.pattern(layer)` the attention: (H, T, T).
+
+        Raises:
+            TooLargeError: the model, or what a run keeps of it, is too large.
+            PretrainedError, UnavailableError: the trained weights are not here.
+        """
+        return self.lab.run
+
+    @cached_property
+    def last(self) -> Focus:
+        """The last layer, head, query and key."""
+        n_real = len(self.batch.tokens[self.sentence])
+        return last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
 
     @cached_property
     def focus(self) -> Focus:
-        """The layer, head, query and key that the link looks at: of this run, so the nearest that it has.
-
-        Where the link names no token of its text, its run decides, as on the page; without a run, it is the nearest to
-        the defaults.
-        """
-        n_real = len(self.batch.tokens[self.sentence])
-        last = last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
-        asked = nearest_places(self.values, last)
+        """The layer, head, query and key: the link's, or the nearest; the run decides if it names no token."""
+        asked = nearest_places(self.values, self.last)
         if self.names_tokens:
             return asked
         try:
@@ -175,51 +172,23 @@ class LinkedView:
         except PlaygroundError:
             return asked
 
-    @property
-    def encoder(self) -> Encoder:
-        """The encoder with its weights, in eval mode, on the CPU; built when first asked for.
-
-        Raises:
-            TooLargeError: it has more than `max_parameters`; nothing was allocated.
-            PretrainedError: the trained weights are not there any more.
-            UnavailableError: nobody has trained this encoder of the small English here.
-        """
-        return self.lab.encoder
-
-    @property
-    def run(self) -> Run:
-        """The forward pass of the sentence that is looked at, with the link's changes; arrays are read-only.
-
-        It is computed when first asked for. `run.arrays` has every kept intermediate by its name, `run.pattern(layer)`
-        the attention: (H, T, T).
-
-        Raises:
-            TooLargeError: the model, or what a run keeps of it, is too large.
-            PretrainedError: the trained weights are not there any more.
-        """
-        return self.lab.run
-
 
 Weights = Literal["minilm", "english", "random"]
 
 MAX_LINK = 200_000
-"""Characters, in a file too; all texts of a link at their longest take less than half of them, every byte escaped."""
+"""Characters, in a file too."""
 
 
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:
     """Rebuild what a link of the playground shows: architecture, text, weights, focus and run.
 
-    What a link asks for and cannot be is replaced by the nearest that can, as on the page, and `notices` says so in a
-    sentence. Nothing of a link is executed, nothing is downloaded, and no file is written.
+    What a link asks for and cannot be is replaced by the nearest that can, and `notices` says so. Nothing of a link is
+    executed, nothing is downloaded, and no file is written.
 
     Args:
         link: a whole address such as `https://host/attention?d_model=64`, or what stands behind its question mark.
         weights: instead of those that the link names; "random" shows the shape of weights that are not there.
         max_parameters: of a model that is run; a larger one can be looked at without its run.
-
-    Returns:
-        A view whose `config`, `text`, `weights` and `notices` are there at once; `encoder`, `run` and `focus` are
-        computed when they are first asked for. `pinned` is the pinned side, where the link has one that can be had.
 
     Raises:
         InputError: this is no link of a playground, its text is empty, or another version of the playground made it.
@@ -227,53 +196,35 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
         PretrainedError: it needs the trained encoder, which is not on this machine.
     """
     page, texts = split_link(link)
-    view = open_texts(page, texts, weights=weights, max_parameters=max_parameters)
-    before, mark, rest = re.split("[?#]", link.strip(), maxsplit=1)[0].partition("://")
-    asked = (rest.partition("/")[2] if mark else before).rpartition("/")[2]
-    if asked in ("", page, *MOVED) or "=" in asked:
-        return view
-    told = f"There is no page {quote_text(asked, longest=24)}: {list_nearest(asked, PAGES)}. {page} is opened instead."
-    return replace(view, notices=(told, *view.notices))
+    return open_texts(page, texts, weights=weights, max_parameters=max_parameters)
 
 
 def open_texts(
     page: str,
-    texts: Mapping[str, list[str]],
+    texts: Texts,
     *,
     weights: Weights | None = None,
     max_parameters: int = MAX_PARAMETERS,
+    source: Source | None = None,
 ) -> LinkedView:
-    """As `open_link`, of a link's page and its texts by parameter, as `split_link` gives them."""
-    values, pinned_values, notices, names_tokens = _read_texts(page, texts, weights)
+    """As `open_link`, of what `split_link` gives, computed by `source`."""
+    values, pinned_values, notices = _read_texts(page, texts, weights)
     pinned = None
     if pinned_values is not None:
         try:
             pinned = view_of(page, pinned_values, max_parameters=max_parameters)
         except PlaygroundError as error:  # nothing else of the link is lost by it
             notices = (*notices, query.of_pinned(str(error)))
-    view = view_of(page, values, notices, pinned, max_parameters)
-    notices = (*view.notices, *_describe_limits(view, texts))
-    return replace(view, names_tokens=names_tokens, notices=notices)
-
-
-@lru_cache(maxsize=256)
-def check_link(link: str) -> tuple[str, tuple[str, ...]]:
-    """Return a link's page, and a sentence on each thing that cannot be as the link asks; builds nothing.
-
-    Whether its changes fit its tokens is not looked at. Raises as `open_link`.
-    """
-    page, texts = split_link(link)
-    values, _, notices, _ = _read_texts(page, texts)
-    _check_values(values, split_sentences(values["text"]).sentences)
-    return page, notices
+    view = view_of(page, values, notices, pinned, max_parameters, source)
+    names_tokens = values["text"] == params.DEFAULT_TEXT or not {"query", "key"}.isdisjoint(query.normalise(texts))
+    return replace(view, names_tokens=names_tokens, notices=(*view.notices, *_describe_limits(view, texts)))
 
 
 def _read_texts(
-    page: str, texts: Mapping[str, list[str]], weights: Weights | None = None
-) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...], bool]:
-    """Return settled values, those of the pinned side, sentences on both, and whether the link names its tokens."""
+    page: str, texts: Texts, weights: Weights | None = None
+) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...]]:
     texts = query.normalise(texts)
-    version = version_of(texts)
+    version = texts.get("v", [query.VERSION])[-1]
     if version != query.VERSION:
         raise InputError(
             f"Another version of the playground made this link, v={quote_text(version, longest=12)}; this one knows "
@@ -281,61 +232,41 @@ def _read_texts(
         )
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
-    settle = partial(query.settle, has_checkpoint=weights != "random" or checkpoint.minilm_path() is not None)
-    reading = read_link(texts)
-    asked = params.default_values(reading.values) | dict(reading.values)
-    settled, reasons = settle({key: asked[key] for key in params.SHARED}, reading.values)
-    pinned, from_link, wrong = query.read_pinned(texts, settled)
-    if pinned is not None:
-        settled_pinned, unfit = settle(pinned, from_link)
-        pinned = asked | settled_pinned
-        wrong += [query.of_pinned(reason) for reason in unfit]
-    notices = [*reading.sentences, *reasons, *wrong, *_describe(page, texts, settled)]
-    repeated = {key: each for key, each in texts.items() if len(set(each)) > 1 and key in params.PARAMS}
-    notices += [
-        f"The link has {key} {len(each)} times; the last, {quote_text(each[-1], longest=24)}, counts."
-        for key, each in repeated.items()
-        if not isinstance(params.PARAMS[key], Several)
-    ]
-    names_tokens = settled["text"] == params.DEFAULT_TEXT or bool(reading.values.keys() & {"query", "key"})
-    return asked | settled, pinned, tuple(notices), names_tokens
+    has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
+    values, pinned, sentences = query.read_texts(texts, partial(query.settle, has_checkpoint=has_checkpoint))
+    sentences += split_sentences(values["text"]).notes
+    if page_at(page).own_networks:
+        sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
+    return values, pinned and values | pinned, tuple(sentences)
 
 
-def _describe_limits(view: LinkedView, texts: Mapping[str, list[str]]) -> Iterator[str]:
-    """A sentence on each place that the link names and its run has not, and on a sentence that is cut."""
-    n_real = len(view.batch.tokens[view.sentence])
-    last = last_places(view.config.n_layers, view.config.n_heads, n_real, view.batch.ids.shape[1])
-    for place, limit in vars(last).items():
+def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
+    for place, limit in vars(view.last).items():
         if place in texts and view.values[place] > limit:
             asked = quote_text(texts[place][-1], longest=24)
             yield f"The link's {place}={asked} is not there: the last is {limit}, which is used instead."
     n_cut = view.batch.truncated[view.sentence]
     if n_cut:
-        yield f"The sentence is cut after {n_real} tokens; {n_cut} more are left out. {explain_cut(view.values)}"
+        n_tokens, reason = len(view.batch.tokens[view.sentence]), query.explain_cut(view.values)
+        yield f"The sentence is cut after {n_tokens} tokens; {n_cut} more are left out. {reason}"
 
 
 def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
-    """The page that a link is of, by its path, and the link's texts by parameter; raises InputError."""
-    if not isinstance(link, str) or not link.strip():
-        raise InputError("A link is a text such as https://host/attention?d_model=64, and there is none.")
-    link = link.strip()
+    """Return the page that a link is of, by its path, and the link's texts by parameter; raises InputError."""
+    link = link.strip() if isinstance(link, str) else ""
+    head, mark, rest = link.partition("?")
+    scheme = re.match(r"([\w+.-]+)://", head)
+    if not mark and "=" in head and scheme is None:
+        head, rest = "", head
+    if not (mark or rest or scheme) or (scheme is not None and scheme[1].lower() not in {"http", "https"}):
+        raise InputError(f"{quote_text(link)} is no link of the playground, such as https://host/attention?d_model=64.")
     if len(link) > MAX_LINK:
         raise InputError(f"This link has {len(link):,} characters; the playground writes none above {MAX_LINK:,}.")
-    scheme = re.match(r"([A-Za-z][A-Za-z0-9+.-]*)://", link)
-    if scheme is None and "?" not in link and "=" not in link:
-        raise InputError(f"{quote_text(link)} is no link: paste all of it, from https:// on.")
-    if scheme is not None and scheme[1].lower() not in {"http", "https"}:
-        raise InputError(f"{quote_text(link)} is no link of the playground: those begin with https:// or http://.")
     try:
-        if scheme is None:
-            before, mark, query = link.partition("?")
-            path, query = (before, query.partition("#")[0]) if mark else ("", before)
-        else:
-            path, query = urlsplit(link).path, urlsplit(link).query
-        texts = parse_qs(query, keep_blank_values=True, max_num_fields=LINK_FIELDS)
+        texts = parse_qs(rest.partition("#")[0], keep_blank_values=True, max_num_fields=LINK_FIELDS)
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
-    name = path.rstrip("/").rpartition("/")[2]
+    name = head.partition("#")[0].rstrip("/").rpartition("/")[2]
     if name in MOVED:
         name, key, value = MOVED[name]
         texts = {key: [value]} | texts
@@ -348,28 +279,19 @@ def view_of(
     notices: Iterable[str] = (),
     pinned: LinkedView | None = None,
     max_parameters: int = MAX_PARAMETERS,
-    listed: tuple[str, ...] = (),
     source: Source | None = None,
 ) -> LinkedView:
-    """The view of settled values, which are of all parameters; raises as `open_link`.
-
-    `listed` are sentences of a page's own that take the place of the text's, however many they are.
-    """
-    _check_values(values, listed or split_sentences(values["text"]).sentences)
-    lab = Lab(State(values, _weights_of(values), listed=listed), source or Source(max_parameters))
-    unfit = lab.fitted_changes.reasons.values()
-    return LinkedView(page, lab, values, (*notices, *unfit), pinned=pinned)
-
-
-def _weights_of(values: Mapping[str, Any]) -> WeightsId:
+    """Return the view of settled values, which are of all parameters; raises as `open_link`."""
+    _check_values(values)
+    weights = MINILM if values["weights"] == "minilm" else RANDOM
     if values["weights"] == "english":
-        return WeightsId((BEFORE if values["untrained"] else AFTER) + english.spec_of(values).key)
-    return MINILM if values["weights"] == "minilm" else RANDOM
+        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + english.spec_of(values).key)
+    lab = Lab(State(values, weights), source or Source(max_parameters))
+    return LinkedView(page, lab, values, (*notices, *lab.fitted_changes.reasons.values()), pinned=pinned)
 
 
-def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None:
-    """Raise as `open_link` if no view can be made of settled values and these sentences of their text."""
-    if not sentences:
+def _check_values(values: Mapping[str, Any]) -> None:
+    if not split_sentences(values["text"]).sentences:
         raise InputError("The text is empty, so there is nothing to look at.")
     if values["weights"] == "english":
         return
@@ -379,16 +301,8 @@ def _check_values(values: Mapping[str, Any], sentences: tuple[str, ...]) -> None
             f"This link shows {origin} in somebody's browser, which no link can carry: "
             'open_link(link, weights="random") shows random weights of its shape.'
         )
-    needs_checkpoint = values["weights"] == "minilm" or choose_tokenizer(values)[0] == "wordpiece"
+    needs_checkpoint = values["weights"] == "minilm" or query.choose_tokenizer(values)[0] == "wordpiece"
     if needs_checkpoint and checkpoint.minilm_path() is None:
         raise PretrainedError(
             f"This link needs the trained encoder, which is not on this machine: {checkpoint.HOW_TO_GET_MINILM}."
         )
-
-
-def _describe(page: str, texts: Mapping[str, list[str]], values: Mapping[str, Any]) -> list[str]:
-    """What has to be known about a link, beside what was changed in it."""
-    sentences = [*split_sentences(values["text"]).notes, *query.name_unknown(texts)]
-    if page_at(page).own_networks:
-        sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
-    return sentences

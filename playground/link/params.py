@@ -1,14 +1,26 @@
-"""Every query parameter, by its key in the session: its frozen default and how its text is read."""
+"""Every query parameter, by its key: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
 from playground.config import CHOICES, SETTINGS, Setting
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
 from playground.link import english
-from playground.link.changes import Changes, read_changes
-from playground.link.kinds import Choice, Notation, Param, Reading, Several, Size, Switch, Text, Whole
+from playground.link.kinds import (
+    Changes,
+    Choice,
+    Notation,
+    Param,
+    Reading,
+    Several,
+    Size,
+    Switch,
+    Text,
+    Whole,
+    read_changes,
+)  # fmt: skip
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import LADDER, page_at
 from playground.presets import PRESETS
@@ -38,7 +50,7 @@ STRENGTHS: dict[str, Param] = {
     "dropout_residual": _DROPOUT,
     "temperature": Size(2.0, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)),
 }
-"""How strong each regulariser may be, by the recipe's field; off, or as a transformer has it, by default."""
+"""How strong each regulariser may be, by the recipe's field."""
 
 _OPTIMIZER = {
     "label": "optimiser · `optimizer`",
@@ -64,7 +76,7 @@ RECIPE: dict[str, Param] = {
 """A recipe's fields that can be set, but for its task and its seed."""
 
 SMALL = {"d_model": 64, "n_heads": 4, "n_layers": 2, "d_ff": 256}
-"""Sizes small enough to train while one waits."""
+"""Sizes that are trained in a minute."""
 
 LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
@@ -83,13 +95,10 @@ TRAINING: dict[str, Param] = {
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
-"""What can be chosen for a comparison, which is its word in the link → the recipe's field."""
-
-TO_BEGIN_WITH = ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping")
+"""What can be chosen for a comparison → the recipe's field."""
 
 
 def _strength(field: str) -> Param:
-    """From its usual strength to all that it may have; none of them is off: that is what choosing it decides."""
     usual, param = REGULARISERS[field].usual, STRENGTHS[field]
     if isinstance(param, Size):
         return Size(usual, tuple(option for option in param.options if option > 0))
@@ -99,13 +108,15 @@ def _strength(field: str) -> Param:
 COMPARED: dict[str, Param] = {
     field: _strength(field) for field, regulariser in REGULARISERS.items() if not regulariser.on_by_default
 }
-"""How strong each regulariser is, by the recipe's field, once it is chosen."""
+"""The same, once it is chosen: none is off."""
 
 ABLATION: dict[str, Param] = {
     "regularisers_task": Choice("Reverse", tuple(TASK_TITLES)),
     "regularisers_data": Choice("small", ("small", "plenty")),
     "regularisers_seeds": Choice("1", ("1", "3")),
-    "regularisers_chosen": Several(TO_BEGIN_WITH, tuple(FIELDS)),
+    "regularisers_chosen": Several(
+        ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping"), tuple(FIELDS)
+    ),
     "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
     "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
     "regularisers_lr": RECIPE["lr"],
@@ -121,14 +132,12 @@ TRAINED = PRESETS["minilm-l6"].config
 
 
 def _read_run(text: str) -> Reading:
-    """Read the name of a run."""
     if not text or key_in(text):
         return text, None
     return "", f"The link's run={quote_text(text, longest=22)} is no name of a training; it is left out."
 
 
 def _read_setting(field: str, setting: Setting) -> Param:
-    """The parameter of one of `ModelConfig`'s own fields; the checkpoint's value is its default."""
     shown = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
     default = getattr(TRAINED, field)
     if field in CHOICES:
@@ -149,51 +158,28 @@ SHARED: dict[str, Param] = {
         ("minilm", "english", "random", "mine", "trained here"),
         label="Weights",
         help_text="minilm: a trained encoder. english: small encoders that learnt a small English, in every "
-        "architecture. random: drawn from the seed, in whatever shape you like. "
-        "mine: a file that you have saved, of a tutorial's model or another encoder. "
-        "trained here: what you have trained on the Training page.",
+        "architecture. random: drawn from the seed, in any shape. mine: a file that you have saved, of a tutorial's "
+        "model or another encoder. trained here: what you have trained on the Training page.",
     ),
-    "untrained": Switch(
-        False,
-        label="before training",
-        help_text="The same architecture with random weights: nothing is learnt yet.",
-    ),
+    "untrained": Switch(False, label="before training", help_text="Random weights: nothing is learnt yet."),
     "tokenizer": Choice(
         "wordpiece",
         ("wordpiece", "word", "char", "bpe", "vectors"),
         label="cutting text into tokens · `tokenizer`",
-        help_text="How text is cut into tokens. wordpiece: the trained model's own. word: your text's own words. "
-        "char: one a character. bpe: byte-level byte-pair encoding, trained on Python's help texts. vectors: your "
-        "text's own words, each a vector drawn from the seed; there is no table to learn, as in tutorials "
-        f"{SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
+        help_text="wordpiece: the trained model's own. word: your text's own words. char: one a character. bpe: "
+        "byte-level byte-pair encoding, trained on Python's help texts. vectors: your text's own words, each a vector "
+        f"drawn from the seed, without a table to learn, as in tutorials {SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
     ),
-    "vocab_size": Whole(
-        2_000,
-        MIN_BPE_VOCABULARY,
-        MAX_BPE_VOCABULARY,
-        label="BPE vocabulary · `vocab_size`",
-    ),
+    "vocab_size": Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY, label="BPE vocabulary · `vocab_size`"),
     "table_rows": Size(
         0,
         (0, 1_000, 5_000, 10_000, 30_000, 30_522, 32_128, 37_000, 50_257, 50_265, 50_368),
-        help_text="Rows of the token table, used or not, with random weights. The table has at least one row for each "
-        "of the tokenizer's tokens; 0 adds none.",
         label="rows of the token table · `table_rows`",
+        help_text="With random weights: rows of the token table, used or not, but at least one for each token.",
     ),
     **ARCHITECTURE,
-    "causal": Switch(
-        False,
-        help_text="No token may look at later ones, as in a decoder.",
-        label="causal mask · `causal`",
-    ),
-    "seed": Whole(
-        0,
-        0,
-        2**31 - 1,
-        label="Seed",
-        help_text="Random weights are drawn from this number: the same seed gives the same weights everywhere. What "
-        "was trained here keeps the one that it began with.",
-    ),
+    "causal": Switch(False, label="causal mask · `causal`", help_text="No token may look at later ones."),
+    "seed": Whole(0, 0, 2**31 - 1, label="Seed", help_text="The same seed gives the same random weights everywhere."),
     "mask": Whole(
         english.NO_MASK,
         english.NO_MASK,
@@ -201,18 +187,13 @@ SHARED: dict[str, Param] = {
         label="hidden word",
         help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
     ),
-    "run": Notation(
-        "",
-        _read_run,
-        label="run",
-        help_text="The network that was trained: a hash of all that its run depends on, and how much of it was right.",
-    ),
+    "run": Notation("", _read_run, label="run", help_text="The network that was trained: a hash, and its share right."),
     "do": Notation(
         Changes(),
         read_changes,
         label="what if",
-        help_text="Changes of the computation, such as 3.1:zero for head 1 of layer 3 at zero, or 2.ffn:off for no "
-        "feed-forward in layer 2; with commas between them.",
+        help_text="Changes of the computation, with commas between them, such as 3.1:zero for head 1 of layer 3 at "
+        "zero, or 2.ffn:off for no feed-forward in layer 2.",
     ),
 }
 """The sidebar's parameters, the same on every page."""
@@ -223,7 +204,7 @@ FOCUS: dict[str, Whole] = {
     "query": Whole(10, 0, MAX_TOKENS - 1),
     "key": Whole(2, 0, MAX_TOKENS - 1),
 }
-"""What every page looks at; no widget of Streamlit has these keys, see `focus`. The default: *it* looks at *animal*."""
+"""What every page looks at. The default: *it* looks at *animal*."""
 
 MAX_STEPS = 20
 """Of a lesson."""
@@ -235,55 +216,63 @@ LESSON: dict[str, Param] = {
     "tour": Whole(0, 0, MAX_STEPS + 1),
     "lesson": Text("", longest=MAX_LESSON),
 }
-"""The step that the visitor is at, from 1, and 0 in no lesson; and the lesson, by its key or as a whole."""
+"""The step that the visitor is at, from 1, 0 in no lesson; and the lesson, by its key or as a whole."""
 
 UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in ("mask", "run", "do")}}
-"""What lies in the session as a plain value, on every page, bound to no widget."""
+"""What has no widget, on every page."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
 """What chooses two sentences on the page Similarity; they count from 1."""
 
-FOLDS = {
-    "step_path": "step_ways",
-    "similarity_pooling": "similarity_how",
-    "similarity_view": "similarity_closer",
-    "similarity_tokens": "similarity_closer",
-    "similarity_tokens_first": "similarity_closer",
-    "similarity_tokens_second": "similarity_closer",
-    "attention_show": "attention_drawing",
-    "attention_hide": "attention_drawing",
-    "attention_colours": "attention_drawing",
-    "attention_why": "attention_steps",
-    "attention_view": "attention_closer",
-    "norms_view": "norms_closer",
-    "norms_norm": "norms_closer",
-    "norms_by_token": "norms_closer",
-    "positions_view": "positions_closer",
-    "position_table": "positions_table",
-    "gradient_of": "gradient_six",
-    "flops_breakdown": "parameters_costs",
-    "flops_by_length": "parameters_costs",
-    "capability_by_parameters": "parameters_bought",
-    "ladder_costs": "parts_costs",
+_IN_PANELS = {
+    "step_ways": "step_path",
+    "similarity_how": "similarity_pooling",
+    "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
+    "attention_drawing": "attention_show attention_hide attention_colours",
+    "attention_steps": "attention_why",
+    "attention_closer": "attention_view",
+    "norms_closer": "norms_view norms_norm norms_by_token",
+    "positions_closer": "positions_view",
+    "positions_table": "position_table",
+    "gradient_six": "gradient_of",
+    "parameters_costs": "flops_breakdown flops_by_length",
+    "parameters_bought": "capability_by_parameters",
+    "parts_costs": "ladder_costs",
 }
-"""By a page's parameter, or a chart: the panel which its widget, what explains it, or the chart, stands in.
 
-A link that sets the one, or asks for the chart alone, opens the other.
-"""
+FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
+"""By a page's parameter, or a chart: the panel that it stands in, which a link with it opens."""
 
 POOLINGS = ("mean", "first token", "mean with padding")
-"""Those of `analysis.sentences`, whose import would bring pandas along."""
+"""Of `analysis.sentences`, which imports pandas."""
 
 AUTOMATIC, MEAN = "automatic", "mean"
-"""The words of `attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
+"""`attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
 
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Those of `analysis.gradients`, whose import would bring pandas along."""
+"""Of `analysis.gradients`, which imports pandas."""
+
+_OFF = {
+    "overview": "shapes",
+    "attention": "hide drawing steps closer",
+    "norms": "closer",
+    "positions": "table closer",
+    "step": "dropout ways",
+    "whatif": "more tokens chosen",
+    "compare": "head",
+    "gradient": "six",
+    "parameters": "formulas costs bought",
+    "parts": "costs",
+    "tutorials": "mistakes five differences",
+    "encdec": "show_training show_masks",
+    "similarity": "closer ranking how",
+}
+"""By the prefix of a page's parameters: switches and panels, off or closed by default."""
 
 OWN: dict[str, Param] = {
-    "overview_shapes": Switch(False),
+    **{f"{page}_{name}": Switch(False) for page, names in _OFF.items() for name in names.split()},
     "overview_batch": Choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),
@@ -295,54 +284,30 @@ OWN: dict[str, Param] = {
     ),
     "attention_why": Choice("sources", ("sources", "what it moves")),
     "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
-    "attention_hide": Switch(False),
     "attention_colours": Choice("square root", ("square root", "linear")),
-    "attention_drawing": Switch(False),
-    "attention_steps": Switch(False),
-    "attention_closer": Switch(False),
     "norms_view": Choice("tokens", ("tokens", "statistics", "by hand")),
     "norms_norm": Whole(0, 0, 193),
-    "norms_closer": Switch(False),
     "positions_view": Choice("this sentence", ("this sentence", "similarity", "doubled exponent")),
     "positions_first": Whole(2, 0, MAX_TOKENS - 1),
     "positions_second": Whole(8, 0, MAX_TOKENS - 1),
-    "positions_table": Switch(False),
-    "positions_closer": Switch(False),
-    "step_path": Choice(
-        "as the data moves",
-        ("as the data moves", "as tutorial B"),
-    ),
+    "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
     "step_stage": Choice("embedding", STAGES),
-    "step_dropout": Switch(False),
-    "step_ways": Switch(False),
     "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
     "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head", "heads taken out")),
     "whatif_on": Choice("sentence vector", ("sentence vector", "right answers")),
     "whatif_other": Whole(2, 1, MAX_SENTENCES),
     "whatif_pruned": Whole(20, 0, 96 * 96),
-    "whatif_more": Switch(False),
-    "whatif_tokens": Switch(False),
-    "whatif_chosen": Switch(False),
-    "compare_head": Switch(False),
     "gradient_layers": Whole(12, 1, 48),
     "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
     "gradient_first": Choice("no norm", ENCODERS),
     "gradient_second": Choice("no norm, no residual", ENCODERS),
-    "gradient_six": Switch(False),
     "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": Choice("components", ("components", "layers")),
-    "parameters_formulas": Switch(False),
-    "parameters_costs": Switch(False),
-    "parameters_bought": Switch(False),
     "parts_view": Choice("one part away", ("one part away", LADDER)),
     "parts_row": Whole(12, 0, 22),
     "parts_rung": Whole(8, 0, 10),
     "parts_column": Whole(2, 0, 9),
-    "parts_costs": Switch(False),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
-    "tutorials_mistakes": Switch(False),
-    "tutorials_five": Switch(False),
-    "tutorials_differences": Switch(False),
     "exercises_key": Text("", longest=40),
     "exercises_variant": Whole(0, 0, 999),
     "lab_seed": Whole(0, 0, MAX_SEED),
@@ -353,17 +318,15 @@ OWN: dict[str, Param] = {
     "lab_accused": Several((), tuple(SUSPECTS)),
     "encdec_source": Choice("trained example", ("trained example", "your text")),
     "encdec_example": Text("the small black cat sees a white house", longest=200),
-    "encdec_example_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
     "encdec_example_layer": Whole(1, 0, 95),
     "encdec_example_head": Whole(3, 0, 95),
-    "encdec_example_position": Whole(0, 0, MAX_TOKENS - 1),
     "encdec_target": Text(DEFAULT_TARGET, longest=500),
-    "encdec_attention": Choice("cross", ("encoder self", "decoder self", "cross")),
     "encdec_layer": Whole(0, 0, 95),
     "encdec_head": Whole(0, 0, 95),
-    "encdec_position": Whole(0, 0, MAX_TOKENS - 1),
-    "encdec_show_training": Switch(False),
-    "encdec_show_masks": Switch(False),
+    **dict.fromkeys(
+        ("encdec_attention", "encdec_example_attention"), Choice("cross", ("encoder self", "decoder self", "cross"))
+    ),
+    **dict.fromkeys(("encdec_position", "encdec_example_position"), Whole(0, 0, MAX_TOKENS - 1)),
     **TRAINING,
     **ABLATION,
     "similarity_list": Text(""),
@@ -371,9 +334,6 @@ OWN: dict[str, Param] = {
     "similarity_first": Whole(1, 1, MAX_LISTED),
     "similarity_second": Whole(2, 1, MAX_LISTED),
     "similarity_view": Choice("token by token", ("token by token", "leave a word out", "by depth")),
-    "similarity_closer": Switch(False),
-    "similarity_ranking": Switch(False),
-    "similarity_how": Switch(False),
 }
 """The pages' own parameters; each starts with its page."""
 
@@ -383,28 +343,31 @@ LOCKED = ("tokenizer", "table_rows", *ARCHITECTURE)
 """What the trained weights decide."""
 
 
-def page_parameters(page: str) -> list[str]:
-    """The keys of one page's own parameters, by its path."""
-    return [key for key in OWN if key.startswith(page_at(page).parameter_prefix)]
+@cache
+def page_parameters(page: str) -> tuple[str, ...]:
+    """Return the keys of a page's own parameters, by its path."""
+    prefix = page_at(page).parameter_prefix
+    return tuple(key for key in OWN if key.startswith(prefix))
 
 
 def write(value: object) -> str:
-    """Turn a value into the text that its widget puts into the link."""
+    """Return a value's text in a link."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def write_all(value: object) -> list[str]:
-    """The texts of a value of any kind of parameter: several words are a text each, no word is an empty text."""
+    """Return the texts of a value: several words are a text each, no word is an empty text."""
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
 
 
 def default_values(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The default of every parameter beside the values of some: the small English has its own."""
+    """Return every parameter's default beside the values of some: the small English has its own."""
     defaults = {key: param.default for key, param in PARAMS.items()}
     return defaults | (english.default_settings(values) if values.get("weights") == "english" else {})
 
 
 def write_changed(values: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The texts of those parameters that are not at their defaults."""
-    defaults, texts = default_values(values), {key: write_all(value) for key, value in values.items()}
-    return {key: text for key, text in texts.items() if text != write_all(defaults[key])}
+    """Return the texts of those parameters that are not at their defaults."""
+    defaults = default_values(values)
+    changed = {key: write_all(value) for key, value in values.items() if value != defaults[key]}
+    return {key: texts for key, texts in changed.items() if texts != write_all(defaults[key])}

@@ -1,13 +1,9 @@
-"""A link's query string: how it is read, repaired and written.
+"""A link's query string: how it is read, repaired and written. What cannot be becomes the nearest that can."""
 
-Pure functions; `open_page` applies them to Streamlit. A link never fails: what cannot be is replaced by the nearest
-thing that can, with one sentence on what was changed and why.
-"""
-
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlencode
 
 from playground.config import POSITION_TABLES, ModelConfig
@@ -15,16 +11,18 @@ from playground.errors import ConfigError, PlaygroundError
 from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
 from playground.link import english
-from playground.link.kinds import Notation, Param, Several, Switch, Text
+from playground.link.kinds import Notation, Several, Text, read_param
 from playground.link.params import (
     ARCHITECTURE,
     FOCUS,
     FOLDS,
     LOCKED,
+    OWN,
     PARAMS,
     SHARED,
     SIZES,
     SMALL,
+    default_values,
     write,
     write_all,
     write_changed,
@@ -34,58 +32,131 @@ from playground.text import split_sentences
 from playground.text.wording import join_words, quote_text
 from playground.weights.recognise import RecognisedWeights
 
-_OWN_TEXT_KEYS = ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position")
-"""Parameters that the page Encoder-decoder has beside one's own text alone, so that a link with one means that."""
+Texts = Mapping[str, list[str]]
+"""A link's texts, by parameter."""
+
+Settled = tuple[dict[str, Any], list[str]]
+"""Values that go together, and a sentence on each change that needs one."""
+
+VERSION = "2"
+"""Travels as `v`; raised when a default or a parameter's meaning changes."""
+
+MARKER, PREFIX = "pinned", "b_"
+"""Says that settings are pinned, if none of theirs does; what theirs begin with."""
+
+PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
+"""The link's parameters for pinned values → the sidebar's."""
+
+KNOWN = {"v", "embed", "embed_options", "only", MARKER, *PINNED_KEYS, *PARAMS}
+"""What a link may hold without a sentence on it."""
+
+HIDDEN = {
+    "trained example": ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position"),
+    "your text": tuple(key for key in OWN if key.startswith("encdec_example")),
+}
+"""By `encdec_source`: what the page Encoder-decoder has beside the other source alone, and no link then holds."""
 
 
 def needed_panels(linked: Collection[str | None]) -> dict[str, bool]:
-    """The panels, open, in which that stands which a link with these keys sets."""
+    """Return the panels, open, that hold what a link with these keys sets."""
     return {panel: True for key, panel in FOLDS.items() if key in linked}
-
-
-RENAMED = {"experiment": "lesson", "whatif_left": "whatif_on"} | {f"training_{key}": key for key in SMALL}
-"""Names in older links → the present ones."""
-
-
-def normalise(texts: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """A link's texts by parameter, where a mail program or a course page wrote `&amp;` for the `&` between two.
-
-    A link of the time when Training had sizes of its own has them as the sidebar's; one to the view "take heads out" of
-    What if opens what that has become.
-    """
-    texts = {key.removeprefix("amp;"): value for key, value in texts.items()}
-    on_answers = texts.pop("whatif_left", [""])[-1] == "right answers"
-    if texts.get("whatif_view", [""])[-1] == "take heads out":
-        texts |= {"whatif_view": ["which parts matter"], "whatif_parts": ["heads taken out"]}
-        texts |= {"whatif_on": ["right answers"]} if on_answers else {}
-    own = {RENAMED[name]: texts.pop(name) for name in RENAMED if name in texts}
-    if "lesson" in own:
-        texts = {"lesson": own.pop("lesson")} | texts
-    if own and texts.get("weights", ["minilm"])[-1] in ("minilm", "random"):
-        texts |= {"weights": ["random"], **{key: [write(size)] for key, size in SMALL.items()}, **own}
-    return texts
-
-
-VERSION = "2"
-"""Travels as `v`; raised when a default or a parameter's meaning changes, so that old links can be told apart."""
 
 
 def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
-    return read_param(PARAMS[key], key, texts)
-
-
-def read_param(param: Param, name: str, texts: Sequence[str]) -> tuple[Any, str | None]:
-    """Read a parameter that the link calls `name`; returns its value and a sentence on what was wrong, if anything."""
-    value, complaint = param.read_all(texts)
-    if complaint is None:
-        return value, None
-    if isinstance(param, Notation):
+    param = PARAMS[key]
+    value, complaint = read_param(param, texts)
+    if complaint is None or isinstance(param, Notation):
         return value, complaint
     if isinstance(param, Text):
-        return value, f"The {name.rpartition('_')[-1]} {complaint}."
-    text = param.wrong(texts)[0] if isinstance(param, Several) else texts[-1]
-    return value, f"The link's {name}={quote_text(text, longest=22)} {complaint}; {_named(value)} is used instead."
+        return value, f"The {key.rpartition('_')[-1]} {complaint}."
+    text = texts[-1]
+    if isinstance(param, Several):
+        text = next(word for word in texts if word and word not in param.options)
+    first, *more = write_all(value)
+    used = f"{first} and {len(more)} more" if more else first
+    return value, f"The link's {key}={quote_text(text, longest=22)} {complaint}; {used} is used instead."
+
+
+def read_link(texts: Texts) -> Settled:
+    """Return the values that a link sets, each in its own domain, and what is wrong with it."""
+    linked = {key: texts[key] for key in texts if key in PARAMS}
+    readings = {key: read(key, linked[key]) for key in linked}
+    values = needed_panels({*linked, *texts.get("only", ())}) | {key: value for key, (value, _) in readings.items()}
+    if "encdec_source" not in linked and not linked.keys().isdisjoint(HIDDEN["trained example"]):
+        values["encdec_source"] = "your text"
+    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
+    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
+    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
+    if texts.get("v", [VERSION])[-1] != VERSION:
+        sentences.append("This link was made by another version of the playground; some of it may look different.")
+    return values, sentences
+
+
+def read_pinned(texts: Texts, now: Mapping[str, Any]) -> tuple[dict[str, Any] | None, set[str], list[str]]:
+    """Return what a link's texts pin, if anything; which of the sidebar's keys they set; and what is wrong."""
+    readings = {key: read(key, texts[name]) for name, key in PINNED_KEYS.items() if name in texts}
+    if not readings and texts.get(MARKER, [""])[-1].lower() != "true":
+        return None, set(), []
+    values = {key: value for key, (value, _) in readings.items()}
+    return {**now, **values}, set(readings), [of_pinned(wrong) for _, wrong in readings.values() if wrong]
+
+
+def read_texts(
+    texts: Texts,
+    settle: Callable[[Mapping[str, Any], Collection[str]], Settled],
+    others: Mapping[str, Any] | None = None,
+) -> tuple[dict[str, Any], dict[str, Any] | None, list[str]]:
+    """Return the values of every parameter as a link sets them; those that it pins; and sentences on both.
+
+    `settle` makes shared values go together, of which a link has set some keys. `others` are the values of what the
+    link does not name; defaults if None.
+    """
+    values, sentences = read_link(texts)
+    asked = (default_values(values) if others is None else dict(others)) | values
+    settled, reasons = settle({key: asked[key] for key in SHARED}, values.keys())
+    pinned, from_link, wrong = read_pinned(texts, settled)
+    if pinned is not None:
+        pinned, unfit = settle(pinned, from_link)
+        wrong += map(of_pinned, unfit)
+    return asked | settled, pinned, [*sentences, *reasons, *name_unknown(texts), *wrong]
+
+
+def normalise(texts: Texts) -> dict[str, list[str]]:
+    """Return a link's texts, even if a course page wrote `&amp;` for the `&` between two."""
+    return {key.removeprefix("amp;"): value for key, value in texts.items()}
+
+
+def name_unknown(texts: Collection[str]) -> list[str]:
+    """Return a sentence on the unknown parameters of a link, if it has some."""
+    unknown = [quote_text(key, longest=24) for key in texts if key not in KNOWN]
+    some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
+    return [f"The playground knows no {join_words(some)}; nothing depends on it here."] if some else []
+
+
+def of_pinned(sentence: str) -> str:
+    """Return a sentence on the pinned settings."""
+    return f"In the pinned settings: {sentence}"
+
+
+def pinned_texts(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the link's texts for pinned values beside the present ones."""
+    different = {name: write_all(pinned[key]) for name, key in PINNED_KEYS.items() if pinned[key] != now[key]}
+    return different or {MARKER: ["true"]}
+
+
+def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = None) -> str:
+    """Return the query string, without its question mark, of values that are not at their frozen defaults."""
+    texts = write_changed(values) | ({} if pinned is None else pinned_texts(pinned, values)) | {"v": [VERSION]}
+    return urlencode(texts, doseq=True)
+
+
+# --- values that go together
+
+NO_CHECKPOINT = (
+    "The trained weights are not on this server, so weights are random and the text's own words are tokens; "
+    "CONTRIBUTING.md says how to get the trained ones."
+)
 
 
 def settle(
@@ -95,32 +166,24 @@ def settle(
     shown_before: Mapping[str, Any] | None = None,
     has_checkpoint: bool = True,
     recognised: RecognisedWeights | None = None,
-) -> tuple[dict[str, Any], list[str]]:
+) -> Settled:
     """Make the values of all shared parameters, each in its own domain, go together, by as few changes as possible.
 
     Args:
         values: to start from.
-        from_link: the keys that a link has just set, rather than the visitor's own hand: these are worth a sentence.
-        shown_before: the values that the page showed last, which did go together.
+        from_link: the keys that a link has just set: these are worth a sentence.
+        shown_before: the values that the page showed last.
         has_checkpoint: whether the checkpoint is on this server.
         recognised: what the upload or the trained network decides, if `weights` chooses it.
-
-    Returns:
-        The values, and a sentence for each change that needs one.
     """
     values, notices = dict(values), []
     if values["weights"] == "minilm" and not has_checkpoint:
         values["weights"] = "random"
-        notices.append(
-            "The trained weights are not on this server, so these are random weights of the same shape; "
-            "CONTRIBUTING.md says how to get the trained ones."
-        )
+        notices.append(NO_CHECKPOINT)
     has_its_own = values["weights"] == "english" or (values["weights"] == "trained here" and recognised is not None)
     if values["tokenizer"] == "wordpiece" and not has_checkpoint and not has_its_own:
         values["tokenizer"] = "word"
-        notices = notices or [
-            "The trained model's tokenizer is not on this server, so the text's own words are tokens."
-        ]
+        notices = [NO_CHECKPOINT]
     if values["sentence"] > 1:  # a text is split only where it matters
         n_sentences = max(1, len(split_sentences(values["text"]).sentences))
         if values["sentence"] > n_sentences and "sentence" in from_link:
@@ -133,84 +196,28 @@ def settle(
     elif values["weights"] in {"mine", "trained here"} and recognised is not None:
         _apply_recognised(values, recognised, notices)
     else:  # an upload that was open until now may have left sizes between the sliders' stops
-        values.update({key: size.read(write(values[key]))[0] for key, size in SIZES.items()})
+        values.update({key: read_param(size, [write(values[key])])[0] for key, size in SIZES.items()})
     while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
         key = error.field
         if key in ("d_head", "fused_qkv") and recognised is not None and key in recognised.settings:
-            _give_way_to_file(values, error, notices, has_own_heads="n_heads" in recognised.settings)
-            continue
-        new = _next_divisor(values, shown_before or {}) if key == "n_heads" else _nearest_fit(values, error)
-        if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
-            notices.append(
-                f"{values[key]} heads cannot share d_model = {values['d_model']} features equally: n_heads is "
-                f"{new} now."
-            )
+            key, new = _give_way_to_file(values, error, has_own_heads="n_heads" in recognised.settings)
+        elif key == "n_heads":
+            new = _next_divisor(values, shown_before or {})
         else:
-            notices.append(f"{str(error).rstrip('.')}. {'Moved' if key in SIZES else 'Set'} to {write(new)}.")
+            new = _nearest_fit(values, error)
+        if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
+            reason = f"{values[key]} heads cannot share d_model = {values['d_model']} features equally"
+        else:
+            reason = str(error).partition(";")[0].rstrip(".")
+        notices.append(f"{reason}: {key} is {write(new)} now.")
         values[key] = new
     if values["weights"] == "english":
-        _limit_english(values, notices)
+        try:
+            check_spec(english.spec_of(values))
+        except PlaygroundError as error:
+            values.update({key: english.default_settings({})[key] for key in SIZES})
+            notices.append(f"{str(error).rstrip('.')}. All sizes are the base's now.")
     return values, notices
-
-
-def _limit_english(values: dict[str, Any], notices: list[str]) -> None:
-    """Give an encoder of the small English that can't be trained the sizes of the base."""
-    try:
-        check_spec(english.spec_of(values))
-    except PlaygroundError as error:
-        values.update({key: english.default_settings({})[key] for key in SIZES})
-        notices.append(f"{str(error).rstrip('.')}. All sizes are the base's now.")
-
-
-def _give_way_to_file(values: dict[str, Any], error: ConfigError, notices: list[str], *, has_own_heads: bool) -> None:
-    """Change a value that the file leaves open, so that its width of a head, or its one projection for all, stays.
-
-    Rotary positions get another number of heads, or give way. With one projection, each head has its own keys.
-
-    `has_own_heads`: whether the file decides the number of heads too.
-    """
-    options = () if has_own_heads else SIZES["n_heads"].options
-    fitting = (heads for heads in options if _find_error({**values, "n_heads": heads}) is None)
-    near = sorted(fitting, key=lambda heads: abs(heads - values["n_heads"]))
-    key, new = ("n_heads", near[0]) if near else ("positions", "sinusoidal")
-    if error.field == "fused_qkv":
-        key, new = "n_kv_heads", 0
-    notices.append(f"{str(error).partition(';')[0]}; {key} is {write(new)} now.")
-    values[key] = new
-
-
-def _find_error(values: Mapping[str, Any]) -> ConfigError | None:
-    try:
-        model_config(values, vocab_size=1)
-    except ConfigError as error:
-        return error
-    return None
-
-
-def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
-    """The value of the error's field that is nearest to one that would work, and is a stop of its slider, if it has."""
-    key, (nearest, *_) = error.field, error.works
-    if key not in SIZES:
-        return nearest
-    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))  # type: ignore[operator]
-    errors = ((stop, _find_error({**values, key: stop})) for stop in near)
-    return next(stop for stop, found in errors if found is None or found.field != key)
-
-
-def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
-    """The architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
-    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
-
-
-def trains_small(values: Mapping[str, Any]) -> bool:
-    """Whether Training trains another size than the one that is chosen: MiniLM's own is too large."""
-    has_its_size = all(values[key] == ARCHITECTURE[key].default for key in SMALL)
-    return has_its_size and values["weights"] in ("minilm", "random")
-
-
-def shape_to_train(values: Mapping[str, Any]) -> dict[str, Any]:
-    """The settings of what Training trains: those that are chosen, but for MiniLM's size."""
-    return {key: values[key] for key in ARCHITECTURE} | (SMALL if trains_small(values) else {})
 
 
 def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notices: list[str]) -> None:
@@ -228,8 +235,7 @@ def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notice
 
 def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, notices: list[str]) -> None:
     """Set what the upload or the trained network decides."""
-    decided = {key: known for key, known in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}}
-    values.update(decided)
+    values.update({key: set_ for key, set_ in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}})
     if values["tokenizer"] == "vectors" and values["weights"] == "mine" and recognised.settings["vocab_size"]:
         values["tokenizer"] = "word"
         notices.append("Your file has a token table, so words are rows of it, not vectors.")
@@ -238,8 +244,27 @@ def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, not
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
 
 
+def _find_error(values: Mapping[str, Any]) -> ConfigError | None:
+    try:
+        model_config(values, vocab_size=1)
+    except ConfigError as error:
+        return error
+    return None
+
+
+def _give_way_to_file(values: Mapping[str, Any], error: ConfigError, *, has_own_heads: bool) -> tuple[str, Any]:
+    """Return a setting that the file leaves open, and a value with which the file's own width of a head stays."""
+    if error.field == "fused_qkv":
+        return "n_kv_heads", 0  # with one projection, each head has its own keys
+    options = () if has_own_heads else SIZES["n_heads"].options
+    fitting = [heads for heads in options if _find_error({**values, "n_heads": heads}) is None]
+    if not fitting:
+        return "positions", "sinusoidal"
+    return "n_heads", min(fitting, key=lambda heads: abs(heads - values["n_heads"]))
+
+
 def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) -> int:
-    """The number of heads to move to: on in the direction in which the slider was moved, else the nearest."""
+    """Return the next number of heads in the direction in which the slider was moved, else the nearest."""
     divisors = [heads for heads in map(int, SIZES["n_heads"].options) if values["d_model"] % heads == 0]
     moved = values["n_heads"] - shown_before.get("n_heads", values["n_heads"])
     onwards = [heads for heads in divisors if (heads - values["n_heads"]) * moved > 0]
@@ -247,136 +272,65 @@ def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) ->
     return nearest
 
 
-def _named(value: object) -> str:
-    """A value in a sentence; of several words the first."""
-    first, *more = write_all(value)
-    return f"{first} and {len(more)} more" if more else first
+def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
+    key, (nearest, *_) = error.field, error.works
+    if key not in SIZES:
+        return nearest
+    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))  # type: ignore[operator]
+    errors = ((stop, _find_error({**values, key: stop})) for stop in near)
+    return next(stop for stop, found in errors if found is None or found.field != key)
 
 
-class LinkReading(NamedTuple):
-    """What a link says of the parameters that have no widget yet."""
-
-    values: Mapping[str, Any]
-    sentences: list[str]
-    """What is wrong with the link."""
-    is_exact: bool
-    """Whether the link says just these values, as this version writes them."""
+# --- what follows from values
 
 
-def version_of(texts: Mapping[str, list[str]]) -> str:
-    """The version of the format that a link was written in: the present one where the link names none."""
-    return texts.get("v", [VERSION])[-1]
+def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
+    """Return the architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
+    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
-def read_link(texts: Mapping[str, list[str]], with_widgets: Collection[str] = ()) -> LinkReading:
-    """Read the link's parameters, without those that have a widget, which the visitor may have moved since."""
-    linked = {key: texts[key] for key in texts if key in PARAMS and key not in with_widgets}
-    readings = {key: read(key, linked[key]) for key in linked}
-    folded = needed_panels({*linked, *texts.get("only", ())})
-    is_own = "encdec_source" not in {*linked, *with_widgets} and any(key in linked for key in _OWN_TEXT_KEYS)
-    implied: dict[str, Any] = {"encdec_source": "your text"} if is_own else {}
-    implied |= {key: is_open for key, is_open in folded.items() if key not in {*texts, *with_widgets}}
-    values = {key: value for key, (value, _) in readings.items()} | implied
-    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
-    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
-    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
-    if version_of(texts) != VERSION:
-        sentences.append("This link was made by another version of the playground; some of it may look different.")
-    as_written = not implied and all(write_all(values[key]) == linked[key] for key in linked)
-    return LinkReading(values, sentences, is_exact=as_written and version_of(texts) == VERSION)
+def trains_small(values: Mapping[str, Any]) -> bool:
+    """Whether Training trains another size than the chosen one: MiniLM's is too large."""
+    has_its_size = all(values[key] == ARCHITECTURE[key].default for key in SMALL)
+    return has_its_size and values["weights"] in ("minilm", "random")
 
 
-MARKER = "pinned"
-"""The link's parameter that settings are pinned; not needed beside any other of theirs."""
-
-PREFIX = "b_"
-
-PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
-"""The link's parameters for pinned values → the sidebar's."""
-
-
-def read_pinned(
-    texts: Mapping[str, list[str]], now: Mapping[str, Any]
-) -> tuple[dict[str, Any] | None, set[str], list[str]]:
-    """What a link's texts pin, if anything; which of the sidebar's keys they set; and sentences on what is wrong."""
-    linked = {name: key for name, key in PINNED_KEYS.items() if name in texts}
-    readings = {key: read_param(SHARED[key], name, texts[name]) for name, key in linked.items()}
-    is_marked, complaint = False, None
-    if MARKER in texts:
-        is_marked, complaint = read_param(Switch(False), MARKER, texts[MARKER])
-    sentences = [complaint] if complaint else []
-    for key, (_, complaint) in readings.items():
-        if complaint:  # one on a text, or on changes, does not name its key
-            sentences.append(of_pinned(complaint) if isinstance(SHARED[key], Text | Notation) else complaint)
-    values = {**now, **{key: value for key, (value, _) in readings.items()}} if linked or is_marked else None
-    return values, set(readings), sentences
-
-
-KNOWN = {"v", "embed", "embed_options", "only", MARKER, *PINNED_KEYS, *PARAMS}
-"""What a link may hold without a word on it."""
-
-
-def name_unknown(texts: Collection[str]) -> list[str]:
-    """A sentence on the parameters of a link that nothing depends on, if it has some."""
-    unknown = [quote_text(key, longest=24) for key in texts if key not in KNOWN]
-    some = unknown[:3] + ([f"{len(unknown) - 3} more"] if len(unknown) > 3 else [])
-    return [f"The playground knows no {join_words(some)}; nothing depends on it here."] if some else []
-
-
-def of_pinned(sentence: str) -> str:
-    """A sentence on the pinned settings, which says that it is on them."""
-    return f"In the pinned settings: {sentence}"
-
-
-def pinned_texts(pinned: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The link's texts for pinned values beside the present ones."""
-    different = {name: write_all(pinned[key]) for name, key in PINNED_KEYS.items() if pinned[key] != now[key]}
-    return different or {MARKER: ["true"]}
+def shape_to_train(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the settings of what Training trains."""
+    return {key: values[key] for key in ARCHITECTURE} | (SMALL if trains_small(values) else {})
 
 
 def choose_tokenizer(values: Mapping[str, Any]) -> tuple[str, int]:
-    """The tokenizer, `wordpiece`, `word`, `char` or `bpe`, and the tokens that `bpe` is trained to, 0 for the others.
-
-    Vectors stand for the text's own words.
-    """
+    """Return the tokenizer's name, and the tokens that `bpe` is trained to, 0 for the others."""
     name = "word" if values["tokenizer"] == "vectors" else str(values["tokenizer"])
     return name, values["vocab_size"] if values["tokenizer"] == "bpe" else 0
 
 
 def longest_sentence(values: Mapping[str, Any]) -> int:
-    """Tokens after which a sentence is cut; without a position table, none ends before the limit of all texts."""
+    """Return the tokens after which a sentence is cut."""
     return min(int(values["max_len"]), MAX_TOKENS) if values["positions"] in POSITION_TABLES else MAX_TOKENS
 
 
 def explain_cut(values: Mapping[str, Any]) -> str:
-    """Why a long sentence is cut there: the model's own `max_len`, or this server's limit."""
-    if values["positions"] not in POSITION_TABLES:
+    """Return why a long sentence is cut."""
+    if longest_sentence(values) == MAX_TOKENS:
         return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
-    if int(values["max_len"]) <= MAX_TOKENS:
-        return f"The model reads no more: its `max_len` is {values['max_len']:,}."
-    return (
-        f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence, though the model's `max_len` is "
-        f"{values['max_len']:,}."
-    )
+    return f"The model reads no more: its `max_len` is {values['max_len']:,}."
 
 
 def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
-    """The sentence to look at, from 0, in a text of so many."""
+    """Return the sentence to look at, from 0, in a text of so many."""
     return min(int(values["sentence"]), n_sentences) - 1
 
 
 def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> int:
-    """Rows of a token table for a tokenizer of `n_tokens`; with random weights at least those that were asked for."""
+    """Return the rows of a token table; with random weights at least those that were asked for."""
     return max(n_tokens, values["table_rows"] if is_random else 0)
 
 
 @cache
 def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str, Any]:
-    """What a preset of `PRESETS` sets beside the weights: architecture, tokens, and its text if it has one.
-
-    Without the checkpoint's tokenizer, the text's own words stand in for it. The token table has the preset's rows, as
-    those that the tokenizer has no token for are added.
-    """
+    """Return what a preset sets beside the weights: architecture, tokens, and its text if it has one."""
     preset = PRESETS[name]
     values = {key: vars(preset.config)[key] for key in ARCHITECTURE}
     own_text = {} if preset.text is None else {"text": preset.text}
@@ -386,16 +340,3 @@ def values_of_preset(name: str, *, has_wordpiece: bool) -> MappingProxyType[str,
     exact = tokenizer in ("wordpiece", "vectors") or preset.text is not None
     rows = 0 if exact else preset.config.vocab_size
     return MappingProxyType(values | own_text | {"tokenizer": tokenizer, "table_rows": rows})
-
-
-def write_query(values: Mapping[str, Any], pinned: Mapping[str, Any] | None = None) -> str:
-    """The query string, without its question mark, of these values by the keys of `PARAMS`.
-
-    What stands at its frozen default is left out; the version of the format goes with it.
-
-    Args:
-        values: of all the sidebar's parameters at least, where something is pinned.
-        pinned: of all the sidebar's parameters.
-    """
-    texts = write_changed(values) | ({} if pinned is None else pinned_texts(pinned, values)) | {"v": [VERSION]}
-    return urlencode(texts, doseq=True)

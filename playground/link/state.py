@@ -1,4 +1,4 @@
-"""What was chosen, as one record: all that a computation depends on, and the small keys that results are kept by."""
+"""What was chosen, as one record, and the small keys that results are kept by."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -7,14 +7,13 @@ from typing import Any, NamedTuple, Self
 
 from playground.config import ModelConfig
 from playground.link import english
-from playground.link.changes import Changes
+from playground.link.kinds import Changes
 from playground.link.query import choose_tokenizer, chosen_sentence, longest_sentence
 from playground.model.changes import Change
 from playground.text import Sentences, split_sentences
 
 AFTER, BEFORE = "english-", "english before training-"
 """How the names of the small English's weights begin; the key of its `Spec` follows."""
-
 
 Owner = str
 """Who may see what weights compute: the only session, by its id."""
@@ -37,7 +36,7 @@ class WeightsId(str):
         return WeightsId, (str(self), self._owner)
 
     def owner(self) -> Owner:
-        """Whose weights they are."""
+        """Return whose weights they are."""
         return self._owner
 
 
@@ -48,7 +47,7 @@ TRANSLATOR = WeightsId("translator")
 
 
 def is_random(weights: str) -> bool:
-    """Whether weights, as `State.weights`, are random: nothing was learnt."""
+    """Whether weights are random: nothing was learnt."""
     return weights == "random" or weights.startswith(("initial-", BEFORE))
 
 
@@ -57,14 +56,14 @@ class TextKey:
     """What a batch of tokens depends on."""
 
     tokenizer: str
-    """`wordpiece`, `word`, `char`, `bpe`, `english`, `translator`; or the key of a network or upload with its own."""
+    """Its name, or the key of a network or upload with its own."""
     vocab_size: int
     """What `bpe` is trained to; 0 for the others."""
     max_tokens: int
     """Where sentences are cut."""
     sentences: tuple[str, ...]
     hidden: tuple[int, int] | None = None
-    """The sentence and the position of the word that the mask stands for; None where none is hidden."""
+    """The sentence and the position of the word that is hidden."""
 
 
 class RunKey(NamedTuple):
@@ -74,41 +73,39 @@ class RunKey(NamedTuple):
     sentence: int
     """Counted from 0."""
     weights: WeightsId
-    """As `State.weights`."""
     config: ModelConfig
     seed: int
     causal: bool
     interventions: tuple[Change, ...] = ()
-    """Changes of the computation, all of which this sentence's run can have."""
 
     def owner(self) -> Owner:
-        """Who may see the run."""
+        """Return who may see the run."""
         return self.weights.owner()
 
 
 @dataclass(frozen=True)
 class State:
-    """Everything that a run depends on; equal states give the same runs. Holds neither files nor networks."""
+    """Everything that a run depends on: equal states give the same runs."""
 
     values: Mapping[str, Any]
     """The link's parameters that all pages share, settled."""
     weights: WeightsId
     """`minilm`, `random`, the SHA-256 of an upload, or the key of a network."""
     own_tokenizer: str = ""
-    """Key of the tokenizer that a file or a trained network brought; empty where `values` choose one."""
+    """Key of the tokenizer that a file or a trained network brought."""
     own_rows: int = 0
-    """Rows of a file's or a trained network's token table; 0 where the table is as long as the vocabulary."""
+    """Rows of its token table."""
     listed: tuple[str, ...] = ()
     """Sentences of a page's own instead of the text's."""
     chosen: Mapping[str, Any] | None = None
-    """The values that were chosen, where nobody has trained such an encoder and `values` are the nearest one's."""
+    """What was chosen, if nobody has trained such an encoder and `values` are the nearest one's."""
 
     def __getitem__(self, key: str) -> Any:
         return self.values[key]
 
     @cached_property
     def text(self) -> Sentences:
-        """The typed text as sentences, with notes on what had to change."""
+        """The sentences, with notes on what had to change."""
         return Sentences(self.listed, ()) if self.listed else split_sentences(self["text"])
 
     @property
@@ -118,12 +115,12 @@ class State:
 
     @property
     def is_english(self) -> bool:
-        """Whether it is an encoder of the small English."""
+        """Whether its encoder is of the small English."""
         return bool(self["weights"] == "english")
 
     @property
     def asked(self) -> Mapping[str, Any]:
-        """The values that the visitor has chosen, whether the network is there or not."""
+        """What was chosen, whether the network is there or not."""
         return self.values if self.chosen is None else self.chosen
 
     @property
@@ -133,13 +130,13 @@ class State:
 
     @property
     def takes_vectors(self) -> bool:
-        """Whether words are drawn as vectors; a trained network has a table of its own."""
+        """Whether words are drawn as vectors."""
         has_network = self.is_english or (self["weights"] == "trained here" and self.own_tokenizer != "")
         return self["tokenizer"] == "vectors" and not has_network
 
     @cached_property
     def text_key(self) -> TextKey:
-        """What the tokens depend on; there has to be a sentence."""
+        """What the tokens depend on."""
         sentences, longest = self.text.sentences, longest_sentence(self.values)
         if self.is_english:
             hidden = None if self["mask"] == english.NO_MASK else (self.sentence, int(self["mask"]))
@@ -153,5 +150,5 @@ class State:
         return replace(self, values={**self.values, "do": Changes()}) if self["do"] else self
 
     def with_sentences(self, sentences: tuple[str, ...], sentence: int = 0) -> "State":
-        """The state with other sentences, of which one, from 0, is looked at."""
+        """Return the state with other sentences, one of which, from 0, is looked at."""
         return replace(self, listed=sentences, values={**self.values, "sentence": sentence + 1})

@@ -7,8 +7,8 @@ from functools import partial
 
 from playground.charts.chart import Button, Group, Item, Paragraph
 from playground.charts.names import escape_markdown, name_place, shortened
-from playground.link.changes import MAX_CHANGES, Changes, MadeChange, fit_changes
-from playground.link.lab import Lab
+from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
+from playground.link.lab import Lab, fit_changes
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run

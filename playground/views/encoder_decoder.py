@@ -28,9 +28,8 @@ from playground.charts.head_map import FOR_FINGERS, head_map
 from playground.charts.heads import shrink
 from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
-from playground.link.lab import read_text
+from playground.link.lab import find_pair, read_text, run_pair
 from playground.link.opening import LinkedView
-from playground.link.pairs import find_pair, run_pair
 from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun

@@ -7,8 +7,7 @@ from typing import Any, TypeAlias, TypeVar
 from playground.analysis.comparison import have_same_tokens
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.link.changes import Changes
-from playground.link.kinds import Size
+from playground.link.kinds import Changes, Size
 from playground.link.lab import Lab
 from playground.link.opening import LinkedView
 from playground.link.params import SHARED, write

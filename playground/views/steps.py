@@ -34,7 +34,7 @@ from playground.charts.scene import Scene, list_missing, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
-from playground.runs.encoder_run import DroppedRun, Run, run_with_dropout
+from playground.runs.encoder_run import Run, run_with_dropout
 from playground.text.wording import upper_first
 from playground.tutorials import SHORT_TITLES
 from playground.views.change_names import name_change
@@ -189,26 +189,26 @@ def _compare_results(scene: Scene[LabWalk], name: str, charts: Sequence[Item]) -
 
 
 @once
-def drop_layer(lab: Lab, layer: int) -> DroppedRun:
+def drop_layer(lab: Lab, layer: int) -> tuple[Run, dict[str, tuple[Floats, Floats]]]:
     """Run the sentence in train mode, in a model of its own; raises as `Lab.run`."""
     return run_with_dropout(lab.encoder, lab.batch, lab.sentence, layer, seed=lab["seed"], causal=lab["causal"])
 
 
-def find_drops(walk: Walk, dropped: DroppedRun) -> dict[str, tuple[Floats, Floats]]:
+def find_drops(walk: Walk, drops: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
     """The query's numbers before and after every dropout on its way."""
     found = {}
-    for point, drop in dropped.drops.items():
-        place = (walk.head, walk.query) if drop.before.ndim == 3 else walk.query
-        found[point] = (drop.before[place], drop.after[place])
+    for point, (before, after) in drops.items():
+        place = (walk.head, walk.query) if before.ndim == 3 else walk.query
+        found[point] = (before[place], after[place])
     return found
 
 
 def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
     plain, layer = lab.without_changes, walk.layer.layer
     p, output = walk.config.dropout, plain.layer(layer)["out"][walk.query]
-    dropped = drop_layer(plain, layer)
-    drops = find_drops(walk, dropped)
-    moved = l2(dropped.run.arrays[f"layers.{layer}.out"][walk.query] - output) / l2(output)
+    dropped, every = drop_layer(plain, layer)
+    drops = find_drops(walk, every)
+    moved = l2(dropped.arrays[f"layers.{layer}.out"][walk.query] - output) / l2(output)
     numbers = {"p": f"{p:g}", "factor": 1 / (1 - p), "seed": lab["seed"], "moved": moved}
     yield Picture(
         key="step_drops",

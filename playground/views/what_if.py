@@ -31,7 +31,7 @@ from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
-from playground.link.changes import MAX_CHANGES
+from playground.link.kinds import MAX_CHANGES
 from playground.link.lab import Lab
 from playground.link.opening import Focus, LinkedView
 from playground.model.changes import Change

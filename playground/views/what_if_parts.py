@@ -32,7 +32,7 @@ from playground.charts.names import escape_markdown, quote_place, shortened
 from playground.config import ModelConfig
 from playground.language.answers import score_word
 from playground.language.text import IDS, MASK_ID
-from playground.link.changes import Changes
+from playground.link.kinds import Changes
 from playground.link.lab import Lab, once, read_text
 from playground.link.opening import Focus
 from playground.model.changes import SUBLAYERS, Change

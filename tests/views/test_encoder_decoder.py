@@ -15,8 +15,7 @@ from playground.charts.head_map import LEAST_CELL
 from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError
-from playground.link.lab import Source
-from playground.link.pairs import write_lines
+from playground.link.lab import Source, write_lines
 from playground.link.params import DEFAULT_TARGET
 from playground.link.state import RANDOM, TextKey
 from playground.runs.pair_run import PairRun, run_pair

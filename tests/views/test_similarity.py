@@ -19,7 +19,7 @@ from playground.charts.draw.bars import MOST_BARS
 from playground.charts.scene import Scene
 from playground.limits import MAX_LISTED
 from playground.link import params
-from playground.link.changes import Changes, MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.model.changes import Change
 from playground.runs import variant_runs
 from playground.text.wording import write_number

@@ -202,7 +202,7 @@ def test_dropout_says_what_each_number_was_multiplied_by() -> None:
 
 def test_the_drops_are_those_of_the_query_in_its_head() -> None:
     walk, _ = walk_of("abcab", seed=7, dropout=0.5)
-    for before, after in find_drops(walk, drop_layer(walk.lab, 1)).values():
+    for before, after in find_drops(walk, drop_layer(walk.lab, 1)[1]).values():
         factors = after[before != 0] / before[before != 0]
         assert set(np.unique(np.round(factors, 3))) <= {0, 2}
         assert before.ndim == 1

@@ -18,7 +18,7 @@ from playground.errors import TooLargeError
 from playground.language.family import change, load_shipped
 from playground.language.text import IDS, MASK_ID
 from playground.link import english, open_link
-from playground.link.changes import Changes, MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.link.lab import Lab
 from playground.link.opening import Focus
 from playground.link.params import PARAMS

@@ -1,1 +1,1 @@
-"""URL ⇄ widgets ⇄ Setup."""
+"""URL ⇄ widgets ⇄ Lab."""

@@ -1,53 +1,183 @@
-"""The visitor's choices as one `Lab`, which every run is made by; the pinned ones, notices.
+"""What the visitor has chosen: a list of moments, of which the last is the truth, and the `Lab` that computes it.
 
-The pinned settings lie in the session as one plain value, bound to no widget. As with the focus, `open_page` reads
-them from the link once, and `correct_address` writes them there: `b_` and the parameter's key, where they differ from
-the present ones. `pinned=true` stands for them where they don't differ at all.
+Each parameter lies in the session under its own key: in its widget, which Streamlit keeps, or as a plain value.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import Any, NamedTuple
+from dataclasses import asdict, dataclass, field, replace
+from math import inf
+from time import monotonic
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
+from playground.errors import PlaygroundError
 from playground.language.family import nearest_shipped
-from playground.link import english, params, query
+from playground.link import english, opening
+from playground.link.kinds import Several
 from playground.link.lab import Lab
-from playground.link.params import SHARED
-from playground.link.query import (
-    MARKER,
-    PINNED_KEYS,
-    of_pinned,
-    pinned_texts,
-    read_pinned,
-)
+from playground.link.opening import Focus, choose_pair
+from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SHARED
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
+from playground.runs.encoder_run import Run
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, own_models
 from playground.web.session.own_models import UploadedWeights
 from playground.web.session.result_cache import this_session
 from playground.weights.recognise import RecognisedWeights
 
-Setup = Lab
-"""The visitor's choices."""
+OPEN_PAGE = "_open"
+"""Session key of the page that was drawn last, by its path."""
+
+_MOMENTS = "_moments"
+"""Session key of the moments."""
+
+LONGEST = 50
+"""Moments that are kept."""
 
 _PINNED = "_pinned"
-"""Session key of the pinned values; None where nothing is pinned, nothing at all before the link was read."""
+"""Session key of the pinned settings, by the sidebar's keys; None if nothing is pinned."""
 
-Settle = Callable[[Mapping[str, Any], Collection[str]], tuple[dict[str, Any], list[str]]]
-"""Makes values go together: (values, keys that a link has set) → values, a sentence for each change that needs one."""
+_PAIR = "_pair"
+"""Session key of the text in which query and key were chosen, and whether the page did not choose them itself."""
+
+LATE = 5.0
+"""Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
+
+_REPLACED = "_replaced"
+"""Session key of what was replaced: by parameter the old value, the new one, when, and whether by a second field."""
+
+_UNDONE = PARAMS.keys() - LESSON.keys()
+_SEVERAL = [key for key, param in PARAMS.items() if isinstance(param, Several)]
+_FORGOTTEN = object()
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What was chosen at some moment."""
+
+    values: Mapping[str, Any]
+    """Of every parameter except the lesson's."""
+    pinned: Mapping[str, Any] | None
+    pair: tuple[str, bool]
+    """The text in which query and key were chosen, and whether by the visitor or a link."""
+    notices: tuple[str, ...] = field(default=(), compare=False)
+    """What had to be changed in the choices, to be said on `page`."""
+    page: str = field(default="", compare=False)
+    when: float = field(default=0.0, compare=False)
+
+
+def moments() -> list[Moment]:
+    """Return the last moments, the newest last; empty before the first page is open."""
+    kept: list[Moment] = st.session_state.get(_MOMENTS, [])
+    return kept
+
+
+def current_value(key: str) -> Any:
+    """Return one choice."""
+    return current_values((key,))[key]
+
+
+def current_values(keys: Iterable[str]) -> dict[str, Any]:
+    """Return choices: of the session, or of the last moment if Streamlit has forgotten a widget."""
+    return _read_values(st.session_state, keys)
+
+
+def _read_values(session: Any, keys: Iterable[str]) -> dict[str, Any]:
+    kept = moments()
+    last = kept[-1].values if kept else {}
+    found = {key: session.get(key, _FORGOTTEN) for key in keys}
+    return {key: last.get(key, PARAMS[key].default) if value is _FORGOTTEN else value for key, value in found.items()}
+
+
+def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> None:
+    """Set parameters; query and key, if they are among them, are those of the text then."""
+    old = current_value("text")
+    st.session_state.update(values)
+    if moments():
+        note_replaced("text", old, by_second_field=by_second_field)
+    if values.keys() & {"query", "key"}:
+        note_focus_text()
+
+
+def note_replaced(key: str, old: Any, *, by_second_field: bool = False) -> None:
+    """Note that a callback has replaced a value: until this run has ended, a press sends the old one along."""
+    if current_value(key) != old:
+        noted = (old, current_value(key), monotonic(), by_second_field)
+        st.session_state[_REPLACED] = {**st.session_state.get(_REPLACED, {}), key: noted}
+
+
+def is_late(key: str, value: Any, *, in_second_field: bool = False) -> bool:
+    """Whether a widget with this value has not heard yet that it was replaced."""
+    if key not in st.session_state.get(_REPLACED, {}):
+        return False
+    old, _, when, by_second_field = st.session_state[_REPLACED][key]
+    return bool(value == old and monotonic() - when < LATE and not (in_second_field and by_second_field))
+
+
+def keep_replaced() -> None:
+    """Undo what a widget has reported late; for a button's callback, which may run before the widget's own."""
+    kept = st.session_state.get(_REPLACED, {})
+    for key, (old, new, *_) in list(kept.items()):
+        value = current_value(key)
+        if is_late(key, value):
+            st.session_state[key] = new
+        elif value not in (old, new):
+            del kept[key]
+
+
+def take_moment() -> Moment:
+    """Return what is chosen now."""
+    values = _read_values(st.session_state.to_dict(), _UNDONE)
+    return Moment(values | {key: tuple(values[key]) for key in _SEVERAL}, pinned_values(), _pair())
+
+
+def note_moment(notices: Sequence[str] = (), page: str = "", *, is_new: bool) -> None:
+    """Note what is chosen now: as a new moment, or in the place of the last one."""
+    kept, now = moments(), take_moment()
+    last = replace(now, when=monotonic()) if is_new else kept[-1]
+    said = (tuple(notices), page) if notices else (last.notices, last.page)
+    now = replace(now, notices=said[0], page=said[1], when=last.when)
+    st.session_state[_MOMENTS] = [*(kept if is_new else kept[:-1]), now][-LONGEST:]
+
+
+def restore(moment: Moment) -> None:
+    """Choose all that was chosen then; for callbacks."""
+    set_values(moment.values)
+    st.session_state[_PAIR], st.session_state[_PINNED] = moment.pair, moment.pinned
+
+
+def last_moment(fits: Callable[[str], bool]) -> Moment | None:
+    """Return the last moment whose weights fit, if there is one."""
+    return next((each for each in reversed(moments()) if fits(each.values["weights"])), None)
+
+
+def last_move() -> tuple[Moment | None, float]:
+    """Return the moment before the visitor's last move of an architecture's setting, and seconds since then."""
+    keys, kept = (*ARCHITECTURE, "causal", "seed", "weights"), moments()
+    shapes = [[each.values[key] for key in keys] for each in kept]
+    if kept and shapes[-1] != list(current_values(keys).values()):
+        return kept[-1], 0.0
+    moved = next((i for i in range(len(kept) - 1, 0, -1) if shapes[i] != shapes[i - 1]), 0)
+    return (kept[moved - 1], monotonic() - kept[moved].when) if moved else (None, inf)
+
+
+def current_notices() -> tuple[str, ...]:
+    """Return what had to be changed in the present choices, for the open page."""
+    last = moments()[-1]
+    return last.notices if last.page == st.session_state[OPEN_PAGE] else ()
 
 
 def pinned_values() -> Mapping[str, Any] | None:
-    """The pinned settings, by the sidebar's keys; None where nothing is pinned."""
+    """Return the pinned settings, by the sidebar's keys; None if nothing is pinned."""
     values: Mapping[str, Any] | None = st.session_state.get(_PINNED)
     return values
 
 
 def pin(values: Mapping[str, Any]) -> None:
-    """Pin settings instead of those that are pinned, if any; `values` are of all the sidebar's keys."""
+    """Pin settings; `values` are of all the sidebar's keys."""
     st.session_state[_PINNED] = {key: values[key] for key in SHARED}
 
 
@@ -56,107 +186,46 @@ def unpin() -> None:
     st.session_state[_PINNED] = None
 
 
-def settle_pinned(texts: Mapping[str, list[str]], now: Mapping[str, Any], settle: Settle) -> list[str]:
-    """Make the pinned settings go together, which a session takes from its first link's texts.
-
-    Returns:
-        A sentence for each thing that is wrong with the link, and for each change that needs one.
-    """
-    from_link: set[str] = set()
-    sentences: list[str] = []
-    if _PINNED not in st.session_state:
-        st.session_state[_PINNED], from_link, sentences = read_pinned(texts, now)
-    values = pinned_values()
-    if values is None:
-        return sentences
-    settled, reasons = settle(values, from_link)
-    pin(settled)
-    return sentences + [of_pinned(reason) for reason in reasons]
+def _pair() -> tuple[str, bool]:
+    pair: tuple[str, bool] = st.session_state.get(_PAIR, (DEFAULT_TEXT, False))
+    return pair
 
 
-def write_pinned(now: Mapping[str, Any]) -> dict[str, list[str]]:
-    """The link's texts for what is pinned, beside the present values; an empty list takes a parameter out."""
-    nothing: dict[str, list[str]] = {name: [] for name in (MARKER, *PINNED_KEYS)}
-    values = pinned_values()
-    if values is None:
-        return nothing
-    return nothing | pinned_texts(values, now)
+def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
+    """Note that query or key were chosen in this text, or in the present one."""
+    st.session_state[_PAIR] = (current_value("text") if text is None else text, not by_page)
 
 
-OPEN_PAGE = "_open"
-"""Session key of the page that was drawn last, by its path."""
+_Read = tuple[object, Lab, Lab | None]
+"""A run, and the labs of its present and its pinned settings."""
 
-_SETUP = "_setup"
-"""Session key of the `Lab` that was built last."""
+_READ: ContextVar[_Read | None] = ContextVar("labs_read_in_this_run", default=None)
 
-_PINNED_SETUP = "_pinned_setup"
-"""Session key of the `Lab` of what is pinned."""
 
-_FOCUS_TEXT = "_focus_text"
-"""Session key of the text in which query and key were chosen; the defaults are those of the default text."""
-
-_BY_PAGE = "_focus_by_page"
-"""Session key of whether query and key are the page's choice rather than the visitor's or a link's."""
-
-_NOTICES = "_notices"
-"""Session key of (the `Lab` that the notices are about, the page they were made for, the notices)."""
+def _read_labs() -> _Read:
+    """Return the labs, which are read once a run; callbacks come before that and read them anew."""
+    context = get_script_run_ctx(suppress_warning=True)
+    run = context.cursors if context is not None and context.has_script_started else None
+    read = _READ.get()
+    if run is None or read is None or read[0] is not run or read[1]["do"] != current_value("do"):
+        pinned = pinned_values()
+        read = run, lab_of(current_values(SHARED)), None if pinned is None else lab_of(pinned)
+        _READ.set(read)
+    return read
 
 
 def current_setup() -> Lab:
-    """The visitor's choices, as the sidebar has or is about to have them.
-
-    The same object for as long as no choice changes, in the script, its fragments and callbacks: texts are split and
-    vocabularies are built once. Its values are read once in a run of the script or of fragments. Callbacks come before
-    that and change them, so they read anew. So does whoever has changed `do`, the one choice without a widget, which
-    can change while a page is drawn.
-    """
-    run, kept = _run_in_progress(), _READ.get()
-    if kept is not None and run is kept.run and kept.setup["do"] == st.session_state.get("do", kept.setup["do"]):
-        return kept.setup
-    setup = _built_once(_SETUP, setup_of({key: current_value(key) for key in params.SHARED}))
-    _READ.set(None if run is None else _Reading(run, setup))
-    return setup
-
-
-class _Reading(NamedTuple):
-    """The setup as a run has read it."""
-
-    run: object
-    setup: Lab
-
-
-_READ: ContextVar[_Reading | None] = ContextVar("setup_read_in_this_run", default=None)
-
-
-def _run_in_progress() -> object | None:
-    """What is the same object throughout one run of the script or of a fragment; None in callbacks, and outside."""
-    context = get_script_run_ctx(suppress_warning=True)
-    return context.cursors if context is not None and context.has_script_started else None
+    """Return the lab of the visitor's choices: one object a run, unless a page changes `do` while it is drawn."""
+    return _read_labs()[1]
 
 
 def pinned_setup() -> Lab | None:
-    """The pinned settings, one object for as long as none of them changes; None where nothing is pinned."""
-    values = pinned_values()
-    return None if values is None else _built_once(_PINNED_SETUP, setup_of(values))
+    """Return the lab of the pinned settings; None if nothing is pinned."""
+    return _read_labs()[2]
 
 
-def _built_once(key: str, setup: Lab) -> Lab:
-    """The session's setup of this key where it equals this one, which takes its place else."""
-    built: Lab | None = st.session_state.get(key)
-    if built == setup:
-        return built
-    st.session_state[key] = setup
-    return setup
-
-
-def last_setup() -> Lab | None:
-    """What `current_setup` returned last: before the choices of a new run are read, what the page shows."""
-    setup: Lab | None = st.session_state.get(_SETUP)
-    return setup
-
-
-def setup_of(values: Mapping[str, Any]) -> Lab:
-    """A lab of these values, with the weights that this session has for them."""
+def lab_of(values: Mapping[str, Any]) -> Lab:
+    """Return a lab of these values, with the weights that this session has for them."""
     if values["weights"] != "trained here":
         values = {**values, "run": ""}  # which the page Training alone looks at then
     return Lab(_state_of(values), caches.APP)
@@ -175,7 +244,7 @@ def _state_of(values: Mapping[str, Any]) -> State:
 
 
 def _english_state(values: Mapping[str, Any]) -> State:
-    """A state of the small English; where nobody has trained what was chosen, of the nearest one that is shipped."""
+    """Return a state of the small English; of the nearest shipped encoder if nobody has trained what was chosen."""
     spec = english.spec_of(values)
     if values["untrained"]:
         return State(values, WeightsId(BEFORE + spec.key))
@@ -186,87 +255,77 @@ def _english_state(values: Mapping[str, Any]) -> State:
 
 
 def trained_network(lab: Lab) -> TrainedNetwork | None:
-    """The network trained in this session, if its weights, trained or initial, are the chosen ones."""
+    """Return the network trained in this session whose weights, trained or initial, are the chosen ones."""
     return own_models.shown_network(lab["run"]) if lab["weights"] == "trained here" else None
 
 
-def current_value(key: str) -> Any:
-    """One choice: from its widget once there is one, and from the link before."""
-    try:
-        return st.session_state[key]
-    except KeyError:
-        texts = st.query_params.get_all(key)
-    return query.read(key, texts)[0] if texts else default_value(key)
-
-
-def default_value(key: str) -> Any:
-    """The default of one choice beside the others: the small English has its own."""
-    if key not in SHARED or key == "weights" or current_value("weights") != "english":
-        return params.PARAMS[key].default
-    deciding = (*english.DECIDING, "text")
-    asked = {each: current_value(each) for each in deciding if each != key and _is_set(each)}
-    return params.default_values({"weights": "english", **asked})[key]
-
-
-def _is_set(key: str) -> bool:
-    return key in st.session_state or key in st.query_params
-
-
-def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
-    """Note that query or key were chosen in this text, or in the present one; by the visitor, a link, or the page."""
-    st.session_state[_FOCUS_TEXT] = current_value("text") if text is None else text
-    st.session_state[_BY_PAGE] = by_page
-
-
-def is_focus_chosen() -> bool:
-    """Whether the visitor or a link has chosen query and key: the page's own choice, and the defaults, are nobody's."""
-    return not st.session_state.get(_BY_PAGE, True)
-
-
-def focus_text() -> str:
-    """The text in which query and key were chosen, by hand or by a link."""
-    return str(st.session_state.get(_FOCUS_TEXT, params.DEFAULT_TEXT))
-
-
-def is_focus_of_text() -> bool:
-    """Whether query and key were chosen in the present text, rather than in one before it."""
-    return bool(focus_text() == current_value("text"))
-
-
 def own_weights(values: Mapping[str, Any]) -> UploadedWeights | TrainedNetwork | None:
-    """The session's upload (`mine`) or trained network (`trained here`), where that is chosen and there is one."""
+    """Return the session's upload (`mine`) or trained network (`trained here`), if that is chosen and there."""
     if values["weights"] == "mine":
         return own_models.session_models().upload
     return own_models.shown_network(values["run"]) if values["weights"] == "trained here" else None
 
 
 def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:
-    """What the session's upload or trained network decides, if it is chosen and there is one."""
+    """Return what the session's upload or trained network decides, if it is chosen and there."""
     own = own_weights(values)
     return own.recognised if own else None
 
 
-def replace_notices(setup: Lab, sentences: Sequence[str], page: str | None = None) -> None:
-    """Say what had to be changed in the visitor's choices while the setup equals this one.
+# --- the focus: one layer, head, query and key, which every page looks at; a run shows the nearest that it has
 
-    On the page with this path, or on the open one.
+
+def last_places(run: Run) -> Focus:
+    """Return the last layer, head, query and key that a run has."""
+    return opening.last_places(run.config.n_layers, run.config.n_heads, run.n_real, len(run.tokens))
+
+
+def current_focus(run: Run) -> Focus:
+    """Return the focus as this run has it: what was asked for, or the nearest."""
+    return opening.nearest_places({place: current_value(place) for place in FOCUS}, last_places(run))
+
+
+def settle_tokens(run: Run) -> None:
+    """Move query and key, which were chosen in another text, to the same words of the present one, whose run it is.
+
+    Where these are no longer there, and where they were special tokens, which say nothing of the new text, the page
+    chooses a pair that says something.
     """
-    st.session_state[_NOTICES] = (setup, page or st.session_state[OPEN_PAGE], list(sentences))
+    if _pair()[0] == current_value("text"):
+        return
+    before = _tokens_before() if _pair()[1] else []
+    same_words = (_find_same_word(before, run.real_tokens, current_value(place)) for place in ("query", "key"))
+    query, key = (None if at is None or run.special[at] else at for at in same_words)
+    by_page = query is None
+    if query is None or key is None or query == key:
+        chosen = choose_pair(run, current_focus(run), query)
+        query, key = chosen.query, chosen.key
+    st.session_state.update({"query": query, "key": key})
+    note_focus_text(by_page=by_page)
+    rival = current_value("attention_rival")
+    if rival.isdecimal():
+        same = _find_same_word(before, run.real_tokens, int(rival))
+        st.session_state["attention_rival"] = AUTOMATIC if same is None else str(same)
 
 
-def current_notices(setup: Lab) -> list[str]:
-    """The notices about this setup on the open page."""
-    about, page, sentences = st.session_state.get(_NOTICES, (None, None, []))
-    return list(sentences) if about == setup and page == st.session_state[OPEN_PAGE] else []
+def _tokens_before() -> Sequence[str]:
+    """Return the tokens of the text in which query and key were chosen."""
+    lab = lab_of({**current_setup().values, "text": _pair()[0], "mask": english.NO_MASK})
+    try:
+        return lab.batch.tokens[lab.sentence] if lab.text.sentences else ()
+    except PlaygroundError:
+        return ()
 
 
-def drop_outdated_notices(setup: Lab, page: str, *, arrived: bool) -> None:
-    """Forget notices that were made for the page with this path and are about another setup than its present one.
+def _find_same_word(before: Sequence[str], tokens: Sequence[str], place: int) -> int | None:
+    """Return where the token at a place of the text before stands now, as near to its old place as it does."""
+    if place >= len(before):
+        return None
+    same = [at for at, token in enumerate(tokens) if token.lower() == before[place].lower()]
+    return min(same, key=lambda at: abs(at - place), default=None)
 
-    Where the visitor has `arrived` on the page just now, those of other pages are forgotten too: until then they may be
-    for a page that a press has asked for, and a run of the page before comes in between.
-    """
-    about, about_page, _ = st.session_state.get(_NOTICES, (setup, page, []))
-    is_outdated = about != setup if about_page == page else arrived
-    if is_outdated:
-        st.session_state.pop(_NOTICES, None)
+
+def moved_places(run: Run) -> list[str]:
+    """Return the places that somebody asked for and this run has not; defaults nobody asked for."""
+    last = asdict(last_places(run))
+    return [place for place in FOCUS if last[place] < current_value(place) != FOCUS[place].default]

@@ -1,47 +1,82 @@
-"""Callbacks that set several choices at once: a preset, the trained network, another text.
+"""Callbacks that set several choices at once: a preset, other weights, a trained network, another text, changes.
 
-All that set the sidebar's values do it by `choose_values`, which sees to what else a value changes.
 Callbacks run before any widget is drawn: only then do widgets take new values.
 """
 
-from collections.abc import Mapping
-from time import monotonic
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 import streamlit as st
 
-from playground.link import params
-from playground.link.params import TASK_TITLES
-from playground.link.query import shape_to_train, values_of_preset
+from playground.language.text import english_tokenizer
+from playground.link import english, params
+from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
+from playground.link.params import (
+    ARCHITECTURE,
+    DEFAULT_TEXT,
+    FOCUS,
+    LOCKED,
+    OWN,
+    PARAMS,
+    SHARED,
+    SMALL,
+    TASK_TITLES,
+    write_all,
+)
+from playground.link.query import read, shape_to_train, values_of_preset
+from playground.model.changes import Change
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.training.trained_network import KeptRun
 from playground.web.choices import setup
-from playground.web.choices.setup import current_setup, current_value, note_focus_text, trained_network
+from playground.web.choices.setup import current_setup, current_value, keep_replaced
 from playground.web.session import caches
 
 
+def replace_text(text: str, *, by_second_field: bool = False) -> None:
+    """Replace the visitor's text."""
+    keep_replaced()
+    setup.set_values({"text": text}, by_second_field=by_second_field)
+
+
 def choose_values(values: Mapping[str, Any]) -> None:
-    """Choose values of parameters, by their keys in the link; for callbacks.
-
-    Query and key, and a decoder's step, if they are among the values, are those of the text then.
-    """
-    if "text" in values:
-        replace_text(values["text"])
-    st.session_state.update({key: value for key, value in values.items() if key != "text"})
-    if "weights" in values:
-        st.session_state["run"] = values.get("run", "")
-    if values.get("weights") == "minilm":  # what it locks is settled only in the run, and decides on the tokens
-        locked = preset_values("minilm-l6")
-        st.session_state.update({key: value for key, value in locked.items() if key in params.LOCKED})
-    if values.keys() & {"query", "key"}:
-        note_focus_text()
+    """Choose values of parameters, by their keys in the link; for callbacks."""
+    keep_replaced()
+    setup.set_values({"run": "", **values} if "weights" in values else values)
 
 
-def change_trained_shape(key: str, value: Any) -> None:
-    """Take the shape that Training trains with one setting changed, and random weights; for callbacks."""
-    shape = shape_to_train(current_setup().state.asked)
-    choose_values({"weights": "random", "untrained": False, **shape, key: value})
+def choose(chosen: Mapping[str, Any]) -> None:
+    """Choose values of any parameters, by their keys in the link; for callbacks."""
+    keep_replaced()
+    choose_values({key: value for key, value in chosen.items() if key in SHARED})
+    choose_places(**{key: value for key, value in chosen.items() if key not in SHARED})
+
+
+def choose_places(**chosen: object) -> None:
+    """Choose places of the focus, or values of a page's own parameters, which are checked like a link's."""
+    readings = {key: read(key, write_all(value)) for key, value in chosen.items() if key in PARAMS}
+    setup.set_values({key: value for key, (value, complaint) in readings.items() if complaint is None})
+
+
+def move_focus(**asked: object) -> None:
+    """Choose a layer, head, query or key; what is none of them is left out."""
+    choose_places(**{key: value for key, value in asked.items() if key in FOCUS})
+
+
+def undo() -> None:
+    """Bring back the moment before the last choice; for callbacks."""
+    keep_replaced()
+    kept = setup.moments()
+    if len(kept) > 1 and setup.take_moment() == kept[-1]:
+        kept.pop()
+    setup.restore(kept[-1])
+
+
+def reset_everything() -> None:
+    """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
+    setup.unpin()
+    setup.set_values(params.default_values({}))
+    setup.note_focus_text(by_page=True)
 
 
 def swap_pinned() -> None:
@@ -54,9 +89,20 @@ def swap_pinned() -> None:
 
 
 def apply_preset(name: str, *, small: bool = False, **others: Any) -> None:
-    """Set the sidebar to a preset with random weights, and other values; `small`: in a size that can be trained."""
-    size = params.SMALL if small else {}
+    """Choose a preset with random weights, and other values; `small`: in a size that can be trained."""
+    size = SMALL if small else {}
     choose_values({"weights": "random", **preset_values(name), **size, **others})
+
+
+def preset_values(name: str) -> Mapping[str, Any]:
+    """Return what a preset sets beside the weights, with the tokenizers that this server has."""
+    return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
+
+
+def change_trained_shape(key: str, value: Any) -> None:
+    """Take the shape that Training trains with one setting changed, and random weights; for callbacks."""
+    shape = shape_to_train(current_setup().state.asked)
+    choose_values({"weights": "random", "untrained": False, **shape, key: value})
 
 
 def use_task_defaults() -> None:
@@ -64,16 +110,11 @@ def use_task_defaults() -> None:
     defaults = TASKS[TASK_TITLES[st.session_state["training_task"]]].defaults
     for name in {name for task in TASKS.values() for name in task.defaults}:
         key = f"training_{name}"
-        st.session_state[key] = defaults.get(name, params.OWN[key].default)
-
-
-def preset_values(name: str) -> Mapping[str, Any]:
-    """What a preset sets beside the weights, by the sidebar's keys, with the tokenizers that this server has."""
-    return values_of_preset(name, has_wordpiece=caches.checkpoint_available())
+        st.session_state[key] = defaults.get(name, OWN[key].default)
 
 
 def choose_run(run: KeptRun) -> None:
-    """Choose a trained network, and an example of its task where it knows less than half of the text."""
+    """Choose a trained network, and an example of its task if it knows less than half of the text."""
     keep_replaced()
     trained = run.network
     choose_values({"weights": "trained here", "untrained": False, "run": run.name})
@@ -85,51 +126,124 @@ def choose_run(run: KeptRun) -> None:
 
 def use_example_text() -> None:
     """Replace the text by an example of the trained network's task."""
-    trained = trained_network(current_setup())
+    trained = setup.trained_network(current_setup())
     if trained is not None:
         replace_text(trained.example)
 
 
-LATE = 5.0
-"""Seconds for which a field that says the old text is late; after them, somebody wants it back."""
-
-_REPLACED = "_text_replaced"
-"""Session key of the old text, the new one, when it took the other's place, and whether a second field brought it."""
-
-_NOTHING = (None, None, 0.0, False)
+# --- the small English
 
 
-def replace_text(text: str, *, by_second_field: bool = False) -> None:
-    """Put a text in the place of the visitor's, that a button or the second field for it has brought.
-
-    The browser does not know it before this run has ended: a press until then sends the first field's old text along.
-    """
+def choose_english(**settings: Any) -> None:
+    """Choose the small English's base with these settings instead; a text that it does not know gives way."""
     keep_replaced()
-    old = current_value("text")
-    if text != old:
-        st.session_state[_REPLACED] = (old, text, monotonic(), by_second_field)
-    st.session_state["text"] = text
-
-
-def is_late(text: str, *, in_second_field: bool = False) -> bool:
-    """Whether a field that says this has not heard yet that the text was replaced."""
-    old, _, when, by_second_field = st.session_state.get(_REPLACED, _NOTHING)
-    return bool(text == old and monotonic() - when < LATE and not (in_second_field and by_second_field))
-
-
-def keep_replaced() -> None:
-    """Put the new text back where the sidebar's field reported the old one late; any other text is the visitor's.
-
-    A button's callback may run before the field's own, and so calls this before it looks at the text.
-    """
+    values = {key: value for key, value in english.default_settings(settings).items() if key in ARCHITECTURE}
     text = current_value("text")
-    old, new, *_ = st.session_state.get(_REPLACED, _NOTHING)
-    if is_late(text):
-        st.session_state["text"] = new
-    elif text not in (old, new):
-        forget_replaced()
+    if text == DEFAULT_TEXT or not knows(text):
+        values |= {"text": english.TEXT, "mask": english.PLACE}
+    choose_values({"weights": "english", "untrained": False, "causal": False, "seed": 0, **values, **settings})
 
 
-def forget_replaced() -> None:
-    """Take every text from now on as the visitor's, who has typed another one."""
-    st.session_state.pop(_REPLACED, None)
+def knows(text: str) -> bool:
+    """Whether all words of a text are of the small English, and there are some."""
+    sentences = split_sentences(text).sentences
+    return bool(sentences) and not any(map(any, english_tokenizer().encode_batch(sentences).unknown))
+
+
+def leave_minilm(key: str, value: Any) -> None:
+    """Choose the small English with the one change that was made on MiniLM's control."""
+    choose_english(**{key: value})
+    setup.note_replaced("weights", "minilm")
+
+
+def weights_chosen() -> None:
+    """Follow the choice of other weights: the small English brings its base, the others their own shape."""
+    weights = st.session_state["weights"]
+    keep_replaced()
+    if st.session_state["weights"] != weights:
+        return  # a control was moved, and the browser has not heard of it
+    if weights == "english":
+        choose_english()
+        return
+    st.session_state["mask"], st.session_state["run"] = english.NO_MASK, ""
+    if current_value("text") == english.TEXT:
+        replace_text(DEFAULT_TEXT)
+    _restore_shape(weights)
+
+
+def _restore_shape(weights: str) -> None:
+    """Bring back the shape that was chosen before other weights locked it."""
+    free = setup.last_moment(lambda each: each != "trained here")
+    if free is not None and weights != "trained here":
+        st.session_state.update({key: free.values[key] for key in ("causal", "seed")})
+    before = setup.last_moment(lambda each: each == weights) or setup.last_moment(lambda each: each == "random")
+    if before is not None and weights in ("random", "mine"):
+        st.session_state.update({key: before.values[key] for key in LOCKED})
+
+
+def back_to_minilm() -> None:
+    """Bring back what was chosen before the small English, or else MiniLM with its own text."""
+    before = setup.last_moment(lambda weights: weights == "minilm")
+    if before is None:
+        text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
+        choose_values({"weights": "minilm", "untrained": False, **text})
+    else:
+        setup.restore(before)
+
+
+def follow_move(key: str) -> None:
+    """Move what follows a setting of the small English that the visitor has moved."""
+    before = setup.moments()[-1].values
+    old = english.default_settings(before)
+    new = english.default_settings({**before, key: st.session_state[key]})
+    following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]
+    st.session_state.update({each: new[each] for each in following})
+
+
+def use_sentence(text: str, place: int) -> None:
+    """Take a sentence of the small English and hide one of its words, by its position."""
+    replace_text(text)
+    st.session_state["mask"] = place
+
+
+# --- changes of the computation
+
+
+def switch_changes(on: Collection[Change]) -> None:
+    """Switch these on, and all others of the visitor's changes off."""
+    _keep(MadeChange(each, each in on) for each, _ in current_setup().changes)
+
+
+def take_back(changes: Collection[Change]) -> None:
+    """Forget these changes."""
+    _keep(each for each in current_setup().changes if each.change not in changes)
+
+
+def take_back_all() -> None:
+    """Forget every change."""
+    _keep(())
+
+
+def _keep(changes: Iterable[MadeChange]) -> None:
+    st.session_state["do"] = Changes(tuple(changes)[:MAX_CHANGES])
+
+
+# --- texts that are too long: a field that knows the limit refuses a longer paste without a word
+
+
+def cut_text(key: str, text: str) -> str:
+    """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out."""
+    param: Any = PARAMS[key]
+    kept = text[: param.longest]
+    if kept != text:
+        st.session_state[f"_{key}_cut"] = (kept, len(text))
+    return kept
+
+
+def explain_cut_text(key: str) -> None:
+    """Say below a field how much of its text was left out."""
+    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
+    if kept is not None and kept == st.session_state[key]:
+        st.caption(
+            f":material/content_cut: Of this text's {n_characters:,} characters, only the first {len(kept):,} fit."
+        )

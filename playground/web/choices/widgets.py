@@ -1,38 +1,29 @@
-"""Widgets of the link: each is bound to the query parameter of its key, with that parameter's options and default."""
+"""Widgets of parameters: each has its parameter's key, and stands at the value that was chosen."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import partial, singledispatch
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import streamlit as st
 
 from playground.language.family import STOPS
-from playground.link.kinds import Choice, Param, Several, Size, Switch, Text, Whole
-from playground.link.params import PARAMS, SHARED, write
-from playground.web.choices.focus import choose_places
-from playground.web.choices.setup import current_notices, current_setup, current_value, default_value, replace_notices
+from playground.link.kinds import Choice, Several, Size, Switch, Text, Whole
+from playground.link.params import PARAMS, SHARED
+from playground.web.choices.setup import current_value, moments
+from playground.web.choices.shortcuts import choose_places, cut_text, explain_cut_text
 
+PERSISTS: dict[str, Any] = {"persist_state": "session"}
+"""What makes Streamlit keep a widget's value in runs that do not draw it."""
 
-def param_now(key: str) -> Any:
-    """The parameter as the chosen weights have it: the small English has its own defaults and stops."""
-    param: Any = PARAMS[key]
-    if key not in SHARED or current_value("weights") != "english":
-        return param
-    stops = {"options": STOPS[key]} if isinstance(param, Size) and key in STOPS else {}
-    return replace(param, default=default_value(key), **stops)
+_DRAWN = "_drawn"
+"""Session key of how each parameter's widget was drawn last: Streamlit forgets the value when that changes."""
 
 
 def draw(
     key: str, label: str | None = None, *, disabled: bool = False, help_text: str | None = None, **options: Any
 ) -> Any:
-    """Draw the widget that the parameter's kind has, with its other options; returns its value.
-
-    Label and help text come from the parameter unless they are given.
-    """
-    if "high" in options:
-        move_below(key, options["high"])
-    return draw_kind(param_now(key), **_common(key, label, help_text, disabled), **options)
+    """Draw the widget that the parameter's kind has; returns its value. Label and help text are its own."""
+    return _draw(key, _common(key, label, help_text) | {"disabled": disabled}, **options)
 
 
 choice: Callable[..., str] = draw
@@ -41,194 +32,149 @@ size: Callable[..., float] = draw
 switch: Callable[..., bool] = draw
 text: Callable[..., str] = draw
 whole: Callable[..., int] = draw
-"""`draw` again, by the kind of parameter, for whoever needs the type of its value."""
+"""`draw`, with the type of the value."""
 
 
-def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> str:
-    """A list that opens, for words that are too many for a row."""
-    param = param_now(key)
-    index = param.options.index(param.default)
-    return str(st.selectbox(options=param.options, index=index, **_common(key, label, help_text), **options))
-
-
-def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:
-    """Draw a control at the value that the weights decide, with the small English's stops; bound to nothing.
-
-    It has a key of its own: a browser that presses again before it has heard of the first press would send the weights'
-    value back. `on_change` takes the parameter's key and the value that was chosen.
-    """
-    param, own = PARAMS[key], f"minilm_{key}"
-    st.session_state[own] = shown
-    widget: dict[str, Any] = {
-        "label": label, "help": help_text, "key": own, "args": (key, own, on_change), "on_change": _take_offer,
-    }  # fmt: skip
-    if isinstance(param, Switch):
-        st.toggle(**widget)
-    elif isinstance(param, Choice):
-        st.selectbox(options=param.options, **widget)
-    else:
-        stops = sorted({*STOPS[key], shown})
-        name = {param.default: f"{param.default} MiniLM"}
-        st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
-
-
-def _take_offer(key: str, own: str, on_change: Callable[[str, Any], None]) -> None:
-    on_change(key, st.session_state[own])
-
-
-def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
-    """Draw a list that opens and chooses a parameter's value, but is not bound to the link.
-
-    Streamlit would write there what an option is called.
-
-    Args:
-        key: of the parameter, which a click elsewhere on the page, or a link, chooses too.
-        menu: the key of the widget.
-        label: of the widget.
-        options: values of the parameter.
-        shown: the one that is chosen by now; None where none is.
-        more: options of `st.selectbox`.
-    """
-    st.session_state[menu] = shown
-    st.selectbox(label, options, key=menu, on_change=_take_choice, args=(key, menu), **more)
-
-
-def _take_choice(key: str, menu: str) -> None:
-    value = st.session_state[menu]
-    choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
-
-
-def stage(key: str, label: str, stages: Sequence[str]) -> None:
-    """A slider through a parameter's words, in the order that makes sense now."""
-    st.select_slider(options=stages, value=PARAMS[key].default, **_common(key, label))
-
-
-def number(key: str) -> int:
-    """A field for a whole number."""
+def _draw(key: str, widget: dict[str, Any], **options: Any) -> Any:
     param: Any = PARAMS[key]
-    return int(st.number_input(min_value=param.low, max_value=param.high, value=param.default, **_common(key)))
+    if isinstance(param, Whole):
+        return _draw_whole(key, param, widget, **options)
+    if isinstance(param, Size):
+        return _draw_size(key, param, widget, **options)
+    if isinstance(param, Text):
+        return _draw_text(key, widget, **options)
+    keep_value(key, "word")
+    if isinstance(param, Choice) and param.captions:
+        return st.radio(options=param.options, captions=param.captions, horizontal=True, **widget, **options)
+    if isinstance(param, Choice):
+        return st.segmented_control(options=param.options, required=True, wrap=True, **widget, **options)
+    if isinstance(param, Several):
+        return st.pills(options=param.options, selection_mode="multi", wrap=True, **widget, **options)
+    return st.toggle(**widget, **options)
 
 
-def keep(key: str) -> None:
-    """Keep the value of one of the sidebar's parameters, in session and link, in a run that does not draw its widget.
-
-    Streamlit forgets a widget that is not drawn, and takes it out of the address.
-    """
-    st.session_state[key] = current_setup().state.asked[key]
-
-
-def _common(key: str, label: str | None = None, help_text: str | None = None, disabled: bool = False) -> dict[str, Any]:
-    """The arguments that every widget of Streamlit has."""
-    param = PARAMS[key]
-    return {
-        "label": label or param.label or key,
-        "help": help_text or param.help_text,
-        "key": key,
-        "disabled": disabled,
-        "bind": "query-params",
-    }
-
-
-def move_below(key: str, high: int) -> None:
-    """Move a number that is above `high` down to it, before its widget exists."""
-    value = current_value(key)
-    if value <= high:
-        return
-    if key in st.session_state:
-        st.session_state[key] = high
-    elif key in st.query_params:
-        setup = current_setup()
-        notices = current_notices(setup)
-        others = [notice for notice in notices if not notice.startswith(f"The link's {key}=")]
-        written = f"{key}={value}" if others == notices else key  # corrected once, the value is no visitor's any more
-        replace_notices(setup, [*others, f"The link's {written} is moved to the last, {high}."])
-        st.query_params[key] = write(high)
-        st.rerun()
-
-
-@singledispatch
-def draw_kind(param: Param, **_widget: Any) -> Any:
-    """Draw the widget of a parameter; returns its value by now."""
-    raise TypeError(f"No widget for {param!r}.")
-
-
-@draw_kind.register
-def _(param: Choice, **widget: Any) -> Any:
-    """A row of words, one of them chosen."""
-    if param.captions:
-        index = param.options.index(param.default)
-        return st.radio(options=param.options, index=index, captions=param.captions, horizontal=True, **widget)
-    return st.segmented_control(options=param.options, default=param.default, required=True, wrap=True, **widget)
-
-
-@draw_kind.register
-def _(param: Several, **widget: Any) -> Any:
-    """Pills, any number of them chosen."""
-    return st.pills(options=param.options, selection_mode="multi", default=param.default, wrap=True, **widget)
-
-
-@draw_kind.register
-def _(param: Size, *, key: str, fits: Callable[[float], bool] | None = None, **widget: Any) -> Any:
-    """A slider over the stops up to the largest that `fits`, the default, and the present value."""
-    highest = next(filter(fits, reversed(param.options)), param.options[0]) if fits else param.options[-1]
-    stops = sorted({*(stop for stop in param.options if stop <= highest), param.default, current_value(key)})
-    return st.select_slider(options=stops, value=param.default, key=key, **widget)
-
-
-@draw_kind.register
-def _(param: Whole, *, high: int | None = None, step: int = 1, **widget: Any) -> Any:
-    """A slider up to `high`, the largest number that this run has; nothing where only one number is left."""
+def _draw_whole(key: str, param: Whole, widget: dict[str, Any], high: int | None = None, **options: Any) -> int:
+    """Draw a slider up to `high`, the largest number that this run has; nothing where only one number is left."""
     high = param.high if high is None else high
+    move_below(key, high)
     if high <= param.low:
         return param.low
-    return st.slider(min_value=param.low, max_value=high, value=min(param.default, high), step=step, **widget)
+    keep_value(key, high)
+    return int(st.slider(min_value=param.low, max_value=high, **widget, **options))
 
 
-@draw_kind.register
-def _(param: Switch, **widget: Any) -> Any:
-    """A toggle."""
-    return st.toggle(value=param.default, **widget)
+def _draw_size(
+    key: str, param: Size, widget: dict[str, Any], fits: Callable[[float], bool] | None = None, **options: Any
+) -> Any:
+    """Draw a slider over the stops up to the largest that `fits`, and the present value."""
+    stops = STOPS[key] if key in STOPS and key in SHARED and current_value("weights") == "english" else param.options
+    highest = next(filter(fits, reversed(stops)), stops[0]) if fits else stops[-1]
+    keep_value(key, "slider")
+    stops = sorted({*(stop for stop in stops if stop <= highest), current_value(key)})
+    return st.select_slider(options=stops, **widget, **options)
 
 
-@draw_kind.register
-def _(
-    param: Text,
-    *,
+def _draw_text(
     key: str,
+    widget: dict[str, Any],
     height: int | None = None,
     on_change: Callable[[], None] | None = None,
-    **widget: Any,
-) -> Any:
-    """A field of one line, or an area of `height` pixels; below it stands how much of a longer text was left out."""
+    **options: Any,
+) -> str:
+    """Draw a field of one line, or an area of `height` pixels; below it stands how much of a text was left out."""
+    keep_value(key, height)
     field = st.text_input if height is None else partial(st.text_area, height=height)
-    text = field(value=param.default, key=key, on_change=_take_text, args=(key, on_change), **widget)
+    typed = field(on_change=_take_text, args=(key, on_change), **widget, **options)
     explain_cut_text(key)
-    return text
-
-
-def cut_text(key: str, text: str) -> str:
-    """As much of a text as the parameter of this key may hold; `explain_cut_text` then says what was left out.
-
-    A field of Streamlit's that knows the limit refuses a longer paste without a word, and keeps what it said before.
-    """
-    param: Any = PARAMS[key]
-    kept = text[: param.longest]
-    if kept != text:
-        st.session_state[f"_{key}_cut"] = (kept, len(text))
-    return kept
-
-
-def explain_cut_text(key: str) -> None:
-    """Say below a field how much of its text was left out, if anything was, until it says something else."""
-    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
-    if kept is not None and kept == st.session_state[key]:
-        st.caption(
-            f":material/content_cut: This text had {n_characters:,} characters. Only the first {len(kept):,} fit; the "
-            "others are left out."
-        )
+    return str(typed)
 
 
 def _take_text(key: str, on_change: Callable[[], None] | None) -> None:
     st.session_state[key] = cut_text(key, st.session_state[key])
     if on_change is not None:
         on_change()
+
+
+def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> str:
+    """Draw a list that opens, for words that are too many for a row."""
+    param: Any = PARAMS[key]
+    keep_value(key, "menu")
+    return str(st.selectbox(options=param.options, **_common(key, label, help_text), **options))
+
+
+def stage(key: str, label: str, stages: Sequence[str]) -> None:
+    """Draw a slider through a parameter's words, in the order that makes sense now."""
+    keep_value(key, "slider")
+    st.select_slider(options=stages, **_common(key, label))
+
+
+def number(key: str) -> int:
+    """Draw a field for a whole number."""
+    param: Any = PARAMS[key]
+    keep_value(key, "number")
+    return int(st.number_input(min_value=param.low, max_value=param.high, **_common(key)))
+
+
+def panel(key: str, title: str, icon: str | None = None) -> Any:
+    """Draw an expander that is open or closed as its parameter says."""
+    keep_value(key, "panel")
+    return st.expander(title, icon=icon, key=key, on_change="rerun")
+
+
+def keep_value(key: str, drawn: Hashable) -> None:
+    """Give a widget, which is about to be drawn in this way, the chosen value if Streamlit has forgotten it."""
+    last = st.session_state.setdefault(_DRAWN, {})
+    if key not in st.session_state or last.get(key) != drawn:
+        st.session_state[key] = current_value(key)
+        last[key] = drawn
+
+
+def move_below(key: str, high: int) -> None:
+    """Move a number that is above `high` down to it; a link's with a sentence."""
+    value = current_value(key)
+    if value > high:
+        st.session_state[key] = high
+        if len(moments()) == 1:
+            st.info(f"The link's {key}={value} is not there: the last is {high}.")
+
+
+def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:
+    """Draw a control at the value that the weights decide, with the small English's stops.
+
+    `on_change` takes the parameter's key and the value that was chosen.
+    """
+    param = PARAMS[key]
+    widget: dict[str, Any] = {"label": label, "help": help_text, **_stand_in(f"minilm_{key}", key, shown, on_change)}
+    if isinstance(param, Switch):
+        st.toggle(**widget)
+    elif isinstance(param, Choice):
+        st.selectbox(options=param.options, **widget)
+    else:
+        name = {param.default: f"{param.default} MiniLM"}
+        stops = sorted({*STOPS[key], shown})
+        st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
+
+
+def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
+    """Draw a list with the key `menu` that chooses a parameter's value, which is `shown` by now."""
+    st.selectbox(label, options, **_stand_in(menu, key, shown, _choose_one), **more)
+
+
+def _choose_one(key: str, value: Any) -> None:
+    choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
+
+
+def _stand_in(own: str, key: str, shown: Any, take: Callable[[str, Any], None]) -> dict[str, Any]:
+    """Return what a widget has that stands at another value than its parameter, under a key of its own."""
+    st.session_state[own] = shown
+    return {"key": own, "on_change": _hand_over, "args": (own, key, take)}
+
+
+def _hand_over(own: str, key: str, take: Callable[[str, Any], None]) -> None:
+    take(key, st.session_state[own])
+
+
+def _common(key: str, label: str | None = None, help_text: str | None = None) -> dict[str, Any]:
+    """Return the arguments that every widget of Streamlit has."""
+    param = PARAMS[key]
+    return {"label": label or param.label or key, "help": help_text or param.help_text, "key": key} | PERSISTS

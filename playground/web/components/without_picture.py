@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from string import Template
+from typing import Any
 
 import streamlit as st
 
@@ -19,9 +20,12 @@ _STYLES = Path(__file__).parent / "page_style"
 _SINGLE, _OPEN_GROUP = (Template((_STYLES / f"{name}.css").read_text()) for name in ("single", "open_group"))
 
 
-def write_address(key: str, parameters: Mapping[str, list[str]]) -> None:
-    """Put texts of parameters into the address bar, or take out those with an empty list; once a call."""
-    _guard(key=key, data={"parameters": dict(parameters), "moment": moment()})
+def write_address(key: str, data: Mapping[str, Any], on_address_change: Callable[[], None]) -> None:
+    """Put texts of `parameters` into the address bar, instead of all others.
+
+    The browser acts on each `moment` once. If it knows another `session`, which is lost, it sends the address it has.
+    """
+    _guard(key=key, data=data, on_address_change=on_address_change)
 
 
 def announce(key: str, sentence: str, *, container: str) -> None:

@@ -21,8 +21,7 @@ from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import IDS, MASK_ID
 from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.link import lab
-from playground.link.lab import Lab, Source, once, read_text
-from playground.link.pairs import PairKey
+from playground.link.lab import Lab, PairKey, Source, once, read_text
 from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.runs.arrays import Array

@@ -6,13 +6,13 @@ from typing import Any
 import streamlit as st
 
 from playground.errors import PlaygroundError
-from playground.link.changes import FittedChanges
+from playground.link.lab import FittedChanges, Lab
 from playground.model.change_texts import write_change
 from playground.model.changes import Change
 from playground.views.change_names import group_layers, name_changes, name_tokens
-from playground.web.choices import changes
-from playground.web.choices.focus import choose_places
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices import shortcuts as changes
+from playground.web.choices.setup import current_setup
+from playground.web.choices.shortcuts import choose_places
 from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips
 from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import as_one_element
@@ -51,7 +51,7 @@ def _draw_followed_button() -> None:
         st.switch_page(page_named("what-if"), query_params={})
 
 
-def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
+def _read_text(setup: Lab) -> tuple[Sequence[str], FittedChanges, str]:
     """The tokens, the changes that the run can have, and without a run, what they wait for."""
     try:
         if setup.text.sentences:
@@ -61,7 +61,7 @@ def _read_text(setup: Setup) -> tuple[Sequence[str], FittedChanges, str]:
     return (), FittedChanges(), say("frame", "changes-wait")
 
 
-def _group(setup: Setup) -> list[tuple[tuple[Change, ...], bool]]:
+def _group(setup: Lab) -> list[tuple[tuple[Change, ...], bool]]:
     """The changes as they were made, one in every layer as one, and whether each is on."""
     made, n_layers = dict(setup.changes), setup.config.n_layers
     groups = [

@@ -14,6 +14,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.language.text import IDS, VOCABULARY
+from playground.link.lab import Lab
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.runs.arrays import Array
@@ -23,14 +24,14 @@ from playground.text.wording import count_heads, count_noun, name_device
 from playground.views.change_names import count_changes
 from playground.views.scenes import list_differences, name_sides
 from playground.web.choices import shortcuts
-from playground.web.choices.focus import settle_tokens
 from playground.web.choices.setup import (
-    Setup,
     current_notices,
     current_setup,
     current_value,
+    keep_replaced,
     pin,
     pinned_setup,
+    settle_tokens,
     trained_network,
     unpin,
 )
@@ -54,7 +55,7 @@ Source = FunctionType | type | ModuleType | Callable[..., Any]
 def draw_heading(question: str) -> None:
     """Draw the page's question, notices, and the changes of the computation."""
     st.title(question)
-    if sentences := current_notices(current_setup()):
+    if sentences := current_notices():
         listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
         st.container(key="notices").info(listed)
     page, asked = st.session_state.get(ASKED, (None, ""))
@@ -67,7 +68,7 @@ def draw_heading(question: str) -> None:
 
 def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
     """Pin `before`, and set the sidebar to `after`; for callbacks."""
-    shortcuts.keep_replaced()
+    keep_replaced()
     pin(before)
     shortcuts.choose_values(after)
 
@@ -93,7 +94,7 @@ def draw_pin_line() -> None:
         st.info(say("frame", "pinned-fails", why=why))
 
 
-def _explain_failure(pinned: Setup) -> str:
+def _explain_failure(pinned: Lab) -> str:
     if not pinned.text.sentences:
         return say("frame", "pinned-fails.text")
     try:
@@ -109,7 +110,7 @@ def _draw_button(key: str, icon: str, on_click: Callable[[], None], *, disabled:
 
 
 def _pin() -> None:
-    shortcuts.keep_replaced()
+    keep_replaced()
     pin(current_setup().state.asked)
 
 
@@ -131,7 +132,7 @@ def explain_errors() -> Iterator[None]:
         raise PageEndError from None
 
 
-def require_text(setup: Setup, invitation: str) -> None:
+def require_text(setup: Lab, invitation: str) -> None:
     """Show what had to be cut from the text; without a sentence, end the page with the invitation."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
@@ -165,7 +166,7 @@ def draw_run_line(*, changed: bool = True) -> Run:
     return run
 
 
-def _list_oddities(setup: Setup, run: Run) -> Iterator[str]:
+def _list_oddities(setup: Lab, run: Run) -> Iterator[str]:
     if trained_network(setup) and all(setup.batch.unknown[setup.sentence]):
         yield say("frame", "odd-unknown")
     if setup.weights == "minilm" and (script := foreign_script(setup.batch.sentences[setup.sentence])):
@@ -181,7 +182,7 @@ LIKELIEST, LEAST = 5, 0.005
 """How many words are named, and the least probability."""
 
 
-def _draw_answer_line(setup: Setup, run: Run) -> None:
+def _draw_answer_line(setup: Lab, run: Run) -> None:
     """What the small English fills in for the hidden word, and in a fold the words to hide."""
     hidden = hidden_word(setup)
     place = hidden[0] if hidden else None
@@ -200,7 +201,7 @@ def _draw_answer_line(setup: Setup, run: Run) -> None:
                 st.dataframe(_by_depth(fill_in(setup)), key=f"{_ANSWER}_by_depth", width="stretch")
 
 
-def _describe_answer(setup: Setup, place: int, right: str) -> Iterator[str]:
+def _describe_answer(setup: Lab, place: int, right: str) -> Iterator[str]:
     """The likeliest words, pinned ones too; the right one without the changes, and without the best head."""
     untouched, pinned = setup.without_changes, pinned_setup()
     yield f":material/edit: [?] = {_list_likeliest(fill_in(setup)[-1], right)}"

@@ -26,8 +26,15 @@ from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_weight
 from playground.web.choices import widgets
-from playground.web.choices.focus import choose, choose_places, current_focus, last_places, move_focus, moved_places
-from playground.web.choices.setup import current_setup, current_value, pinned_setup
+from playground.web.choices.setup import (
+    current_focus,
+    current_setup,
+    current_value,
+    last_places,
+    moved_places,
+    pinned_setup,
+)
+from playground.web.choices.shortcuts import choose, choose_places, move_focus
 from playground.web.components import drawings
 from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line, draw_token_chips
 from playground.web.components.without_picture import request_scroll
@@ -216,8 +223,7 @@ class _Renderer:
                 with st.container(key=key or None, gap=gap or ("xsmall" if is_card else "small"), **row, **card):
                     self.draw_all(items)
             case chart.Panel(key, title, items, icon):
-                bound: dict[str, Any] = {"key": key, "bind": "query-params"} if key else {}
-                with st.expander(title, icon=icon or None, **bound):
+                with widgets.panel(key, title, icon or None) if key else st.expander(title, icon=icon or None):
                     self.draw_all(items)
             case chart.Metric(label, value):
                 st.metric(label, value, width="content")

@@ -17,21 +17,22 @@ from playground.config import SETTINGS, SettingGroup
 from playground.errors import InputError
 from playground.link import english, params
 from playground.link.kinds import Choice
+from playground.link.lab import Lab
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, shape_to_train, trains_small
 from playground.presets import PRESETS
-from playground.web.choices import history, open_page, shortcuts, widgets
-from playground.web.choices.english import follow_move, leave_minilm, note_drawn, weights_chosen
+from playground.web.choices import open_page, shortcuts, widgets
 from playground.web.choices.open_page import follow_link, shows_example
 from playground.web.choices.setup import (
-    Setup,
     current_setup,
     current_value,
+    is_late,
+    keep_replaced,
     pinned_setup,
     recognised_weights,
     trained_network,
 )
-from playground.web.choices.widgets import cut_text, explain_cut_text
+from playground.web.choices.shortcuts import cut_text, explain_cut_text, follow_move, weights_chosen
 from playground.web.components.drawings import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page
@@ -59,7 +60,7 @@ def draw(variants: Variants) -> Callable[[], None]:
     with st.container(key="state_bar", horizontal=True, gap="small"):
         copy_link("copy_link")
         label, help_text, icon = say("sidebar", "undo"), say("sidebar", "undo.help"), ":material/undo:"
-        st.button(label, key="undo", icon=icon, on_click=history.undo, help=help_text)
+        st.button(label, key="undo", icon=icon, on_click=shortcuts.undo, help=help_text)
     is_folded = shows_example()  # the settings change nothing on the open page
     with st.expander(say("sidebar", "folded"), icon=":material/settings:") if is_folded else st.container():
         setup, locked = draw_text_and_weights()
@@ -69,7 +70,7 @@ def draw(variants: Variants) -> Callable[[], None]:
     more = st.expander("More", icon=":material/more_horiz:")
     draw_glossary()
     label, icon = say("sidebar", "reset"), ":material/restart_alt:"
-    st.button(label, key="reset", icon=icon, on_click=history.reset_everything, width="stretch")
+    st.button(label, key="reset", icon=icon, on_click=shortcuts.reset_everything, width="stretch")
 
     def draw_expanders() -> None:
         with expert:
@@ -99,7 +100,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
 
 
 @as_one_element
-def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
+def draw_text_and_weights() -> tuple[Lab, Collection[str]]:
     """Draw text, architecture and weights; returns the setup and the keys that are locked."""
     widgets.text("text", height=80, on_change=_text_typed)
     setup = current_setup()
@@ -117,7 +118,6 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
         moves = say("sidebar", "minilm.train") if open_page.is_training_page() else say("sidebar", "minilm.moves")
         st.caption(say("sidebar", "minilm", parameters=n, moves=moves))
     elif weights == "english":
-        note_drawn()
         weights_panels.draw_english(setup)
     elif weights == "mine":
         weights_panels.draw_upload(setup)
@@ -131,15 +131,15 @@ def draw_text_and_weights() -> tuple[Setup, Collection[str]]:
 def _text_typed() -> None:
     """Take a typed text, in which no word is hidden yet."""
     typed = current_value("text")
-    shortcuts.keep_replaced()
+    keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
         st.session_state["mask"] = english.NO_MASK
 
 
-def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
+def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
     """The architecture in sight; a move leads from MiniLM to the small English, on Training to random weights."""
     trains = open_page.is_training_page() or trained_network(setup) is not None
-    leave = shortcuts.change_trained_shape if trains else leave_minilm
+    leave = shortcuts.change_trained_shape if trains else shortcuts.leave_minilm
     decided = _are_decided(setup)
     shape = shape_to_train(setup.values) if trains else setup.values
     drawn = [key for key in IN_SIGHT if decided or key not in locked]
@@ -149,7 +149,6 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
             label, line = say("sidebar", f"label-{key}"), say("sidebar", f"help-{key}")
             with column:
                 if decided:
-                    widgets.keep(key)
                     widgets.offer(key, label, line, shape[key], leave)
                 else:
                     draw_widget = widgets.menu if isinstance(PARAMS[key], Choice) else widgets.draw
@@ -157,7 +156,7 @@ def _draw_architecture(setup: Setup, locked: Collection[str]) -> None:
                     draw_widget(key, label, help_text=line, **moved)
 
 
-def _are_decided(setup: Setup) -> bool:
+def _are_decided(setup: Lab) -> bool:
     """Whether the weights or the page decide what the controls in sight show."""
     is_small = open_page.is_training_page() and trains_small(setup.values)
     return is_small or setup["weights"] == "minilm" or trained_network(setup) is not None
@@ -176,18 +175,16 @@ def _start_from() -> None:
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
 
 
-def _open_if_asked(setup: Setup, locked: Collection[str]) -> None:
+def _open_if_asked(setup: Lab, locked: Collection[str]) -> None:
     """Open the experts' expander if the session's first link sets something in it."""
     hidden, defaults = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}, params.default_values(setup.values)
     st.session_state.setdefault(EXPERT, any(setup[key] != defaults[key] for key in hidden))
 
 
-def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> None:
+def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
     """The experts' settings; while the expander is closed, or without an effect, values are kept."""
     groups = _expert_groups(setup, locked)
     if not is_open:
-        for key in (key for group in groups.values() for key in group):
-            widgets.keep(key)
         return
     if setup["weights"] == "minilm":
         label, icon = say("sidebar", "unlock"), ":material/lock_open:"
@@ -197,10 +194,8 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
     for title, group in groups.items():
         if any(group.values()):
             st.markdown(f"**{title}**")
-        for key, is_shown in group.items():
-            if not is_shown:
-                widgets.keep(key)
-            elif key == "seed":
+        for key in (key for key, is_shown in group.items() if is_shown):
+            if key == "seed":
                 widgets.number(key)
             else:
                 is_files = key in ("tokenizer", "vocab_size") and bool(setup.state.own_tokenizer)
@@ -208,7 +203,7 @@ def _draw_expert(setup: Setup, locked: Collection[str], *, is_open: bool) -> Non
                 widgets.draw(key, disabled=key in locked or is_files, **options)
 
 
-def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str, bool]]:
+def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, bool]]:
     """The experts' settings by the titles of their groups, and whether each has an effect now."""
     elsewhere = {*_TOKENS} | ({*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked})
     groups = {
@@ -229,7 +224,7 @@ def _expert_groups(setup: Setup, locked: Collection[str]) -> dict[str, dict[str,
     return groups | {say("sidebar", "tokens"): {key: not no_effect.get(key, False) for key in _TOKENS}}
 
 
-def _nearest_preset(setup: Setup) -> str:
+def _nearest_preset(setup: Lab) -> str:
     """Which presets the sidebar matches but for the weights, or which comes nearest."""
     distances = {
         name: {key: theirs for key, theirs in shortcuts.preset_values(name).items() if setup[key] != theirs}
@@ -311,9 +306,9 @@ def _draw_second_field(*, is_line: bool = False) -> None:
 
 def _use_text(key: str) -> None:
     """Take what was typed into the second field, unless the browser sent an old text late."""
-    shortcuts.keep_replaced()
+    keep_replaced()
     typed = st.session_state[key]
-    if shortcuts.is_late(typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
+    if is_late("text", typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
         st.session_state[key] = st.session_state["text"]
     else:
         shortcuts.replace_text(cut_text("text", typed), by_second_field=True)

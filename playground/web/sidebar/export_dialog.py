@@ -11,9 +11,10 @@ import streamlit as st
 from playground.accounting.readable import in_units
 from playground.export import data
 from playground.export.written import FILE_NAME, Export
-from playground.link.changes import write_changes
+from playground.link.kinds import write_changes
+from playground.link.lab import Lab
 from playground.runs.encoder_run import Run
-from playground.web.choices.setup import Setup, current_setup
+from playground.web.choices.setup import current_setup
 from playground.web.session import caches, own_models
 from playground.web.session.services import services
 from playground.web.shared import panels
@@ -77,7 +78,7 @@ def draw_code(variants: Variants) -> None:
         _offer(f"{export.name}.py", code, "text/x-python")
         _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
         if export.weights is not None:
-            _offer(FILE_NAME, export.weights.data)
+            _offer(FILE_NAME, export.weights)
     if export.weights is not None:
         st.caption(say("sidebar", "code.weights", file=FILE_NAME))
     st.code(code, language="python", height=440)
@@ -117,7 +118,7 @@ def draw_data() -> None:
     st.code(_READ.format(file=name, name=(names or ["final"])[-1]), language="python")
 
 
-def _prepare_file(setup: Setup, run: Run, names: list[str]) -> Callable[[], bytes]:
+def _prepare_file(setup: Lab, run: Run, names: list[str]) -> Callable[[], bytes]:
     about = data.describe_run(
         run,
         seed=setup["seed"],

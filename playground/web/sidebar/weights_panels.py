@@ -18,6 +18,7 @@ from playground.language.family import shares_of
 from playground.language.network import Spec
 from playground.language.text import IDS, join_words
 from playground.link import english
+from playground.link.lab import Lab
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer, read_vocabulary
@@ -26,9 +27,12 @@ from playground.training.tasks.task import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork, describe_origin
 from playground.views.parts import LEAST_CHANGE, name_spec
 from playground.web.choices import open_page, widgets
-from playground.web.choices.english import back_to_minilm, moved_from, seconds_since_move, use_sentence
-from playground.web.choices.setup import Setup, current_setup
-from playground.web.choices.shortcuts import use_example_text
+from playground.web.choices.setup import current_setup, lab_of, last_move
+from playground.web.choices.shortcuts import (
+    back_to_minilm,
+    use_example_text,
+    use_sentence,
+)
 from playground.web.session import own_models
 from playground.web.session.caches import APP, fill_in, hidden_word
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
@@ -47,7 +51,7 @@ STAYS, LEAVES = 1.5, 30.0
 """Seconds after a move: from when the visitor stays there, and from when a training no longer begins by itself."""
 
 
-def draw_move(setup: Setup) -> None:
+def draw_move(setup: Lab) -> None:
     """Draw what the shown encoder costs beside the base, and the answer before and after the last move."""
     spec = english.spec_of(setup.values)
     if setup.state.chosen is not None:
@@ -60,14 +64,15 @@ def draw_move(setup: Setup) -> None:
             st.markdown("  \n".join(filter(None, lines)))
 
 
-def _describe_answer(setup: Setup) -> str:
+def _describe_answer(setup: Lab) -> str:
     try:
         hidden = hidden_word(setup) if setup.text.sentences else None
         if hidden is None or not hidden[1]:
             return ""
         word = hidden[1]
         now, before = float(fill_in(setup)[-1, IDS[word]]), ""
-        moved = moved_from()
+        moment = last_move()[0]
+        moved = None if moment is None else lab_of(moment.values)
         if moved is not None and moved.state.is_english and moved.text_key == setup.text_key:
             before = f"{float(fill_in(moved)[-1, IDS[word]]):.2f} → "
     except PlaygroundError:  # the page says why there is no run
@@ -94,7 +99,7 @@ def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
     return {name: [share] for name, share in found.shares.items()} if found else measured
 
 
-def draw_english(setup: Setup) -> None:
+def draw_english(setup: Lab) -> None:
     """Draw before and after training, and the way back to MiniLM; a move ends another's training."""
     running = session_experiments().get(LEARNING)
     if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
@@ -110,12 +115,12 @@ def draw_english(setup: Setup) -> None:
         st.button(label, key="compare_training", on_click=compare, type="tertiary", help=say("sidebar", "compare.help"))
 
 
-def _compare_training(setup: Setup) -> None:
+def _compare_training(setup: Lab) -> None:
     start_comparison({**setup.values, "untrained": True}, {**setup.values, "untrained": False})
     request_page("compare")
 
 
-def _draw_unknown(setup: Setup) -> None:
+def _draw_unknown(setup: Lab) -> None:
     i, batch = setup.sentence, setup.batch
     text, n = batch.sentences[i], sum(batch.unknown[i])
     if not n:
@@ -128,7 +133,7 @@ def _draw_unknown(setup: Setup) -> None:
         st.button(known, key=f"known_sentence_{number}", on_click=use_sentence, args=(known, place), type="tertiary")
 
 
-def _draw_missing(setup: Setup) -> None:
+def _draw_missing(setup: Lab) -> None:
     """What becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
     seconds = learning_seconds(english.spec_of(setup.state.asked))
     longest = 2 * services().settings.max_training_seconds
@@ -136,7 +141,7 @@ def _draw_missing(setup: Setup) -> None:
         st.caption(say("sidebar", "too-long", time=duration(seconds), most=duration(longest)))
         return
     running = session_experiments().get(LEARNING)
-    changes = seconds_since_move() < LEAVES if running is None else not running.ended
+    changes = last_move()[1] < LEAVES if running is None else not running.ended
     fragment(follow_learning, run_every=1.0 if changes else None)()
 
 
@@ -149,7 +154,7 @@ def follow_learning() -> None:
     running = experiments.get(LEARNING)
     if running is not None and running.inputs != spec:
         running = None
-    if running is None and experiments.active_page() is None and STAYS < seconds_since_move() < LEAVES:
+    if running is None and experiments.active_page() is None and STAYS < last_move()[1] < LEAVES:
         experiments.start(LEARNING, partial(join_learning, spec))
     elif running is not None and running.active:
         progress = running.progress
@@ -177,15 +182,15 @@ _LISTED = 30
 """Tokens of a vocabulary that are listed; a longer one is counted."""
 
 
-def draw_trained(setup: Setup) -> None:
+def draw_trained(setup: Lab) -> None:
     """Draw the network's results and unknown tokens, or a link to the page Training."""
     run = own_models.shown_run(setup["run"])
     if run is None:
         st.caption(say("sidebar", "not-trained"))
         if not open_page.is_training_page():
-            label, query = open_page.training_button_label(), open_page.parameters_from_link() or None
+            label = open_page.training_button_label()
             icon = ":material/model_training:"
-            st.page_link(page_named("training"), label=label, icon=icon, query_params=query)
+            st.page_link(page_named("training"), label=label, icon=icon)
         return
     trained, results = run.network, run.network.results
     told = {"right": results.validation_accuracy, "rule": results.baseline, "step": f"{results.kept_step:,}"}
@@ -221,7 +226,7 @@ HOW_TO_SAVE = """from safetensors.torch import save_model
 save_model(model, "model.safetensors")"""
 
 
-def draw_upload(setup: Setup) -> None:
+def draw_upload(setup: Lab) -> None:
     """Draw the uploader of weights, what the file is, and how text becomes its ids."""
     label, help_text = say("sidebar", "upload"), say("sidebar", "upload.help")
     saving.draw_uploader(label, UPLOADER, _open_upload, accept_multiple_files=True, help=help_text)
@@ -243,7 +248,7 @@ def close() -> None:
     session_models().close_upload()
 
 
-def _describe(upload: UploadedWeights, setup: Setup) -> Iterator[str]:
+def _describe(upload: UploadedWeights, setup: Lab) -> Iterator[str]:
     scheme, settled = upload.recognised.scheme, upload.recognised.settings
     title = PRESETS[scheme].title if scheme in PRESETS else scheme
     n = sum(tensor.numel() for tensor in upload.tensors.values())

@@ -6,13 +6,11 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.code import export_encoder, export_pair, export_training
-from playground.export.shown import Place, of_run
+from playground.export.code import Place, export_pair, export_run, export_training
 from playground.export.written import Export, save_weights
-from playground.link.pairs import find_pair, run_pair
+from playground.link.lab import Lab, find_pair, run_pair
 from playground.training.recipe import Recipe
-from playground.web.choices.focus import current_focus
-from playground.web.choices.setup import Setup, current_setup, current_value
+from playground.web.choices.setup import current_focus, current_setup, current_value
 from playground.web.session import caches
 from playground.web.session.experiments import training_data
 from playground.web.session.services import services
@@ -25,7 +23,7 @@ def _export_encoder() -> Export:
     run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
     is_own = setup.weights not in ("random", "minilm")
-    shown = of_run(
+    return export_run(
         run,
         setup.batch,
         setup.sentence,
@@ -36,7 +34,6 @@ def _export_encoder() -> Export:
         place=Place(focus.layer, focus.head, focus.query),
         own_weights=save_weights(caches.encoder(setup.weights, run.config, setup["seed"])) if is_own else None,
     )
-    return export_encoder(shown)
 
 
 def _export_pair() -> Export:
@@ -57,7 +54,7 @@ def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
         return export_training(config, recipe, training_data(recipe))
 
 
-def _setup_with_text() -> Setup:
+def _setup_with_text() -> Lab:
     setup = current_setup()
     if not setup.text.sentences:
         raise InputError("Type a sentence into “Your text”: the file is about what the encoder does with it.")

@@ -14,7 +14,7 @@ from playground.language.family import change, load_shipped
 from playground.language.network import Spec, save
 from playground.link import english, open_link
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
-from playground.web.choices import english as choices
+from playground.web.choices import setup
 from playground.web.session.result_cache import ResultCache
 from playground.web.session.services import other_services
 from playground.web.sidebar import weights_panels
@@ -22,7 +22,6 @@ from playground.weights.store import NetworkStore
 from tests.web.app_test import (
     SESSION,
     captions,
-    component_data,
     open_page,
     press,
     prose,
@@ -55,9 +54,7 @@ def shape(app: AppTest) -> dict[str, Any]:
     return {key: app.session_state[key] for key in ARCHITECTURE}
 
 
-@pytest.mark.parametrize(
-    "moved", [{"n_layers": 1}, {"n_heads": 2}, {"d_model": 16}, {"positions": "none"}, {"residual": False}]
-)
+@pytest.mark.parametrize("moved", [{"n_layers": 1}, {"positions": "none"}, {"residual": False}])
 def test_moving_one_of_minilms_controls_opens_the_base_with_that_one_change_and_back(moved: dict[str, Any]) -> None:
     app = open_page("attention", layer=2, head=3)
     ((key, value),) = moved.items()
@@ -88,7 +85,7 @@ def test_a_text_that_it_knows_stays_and_one_that_it_does_not_know_comes_back() -
 
 def test_a_second_press_that_comes_with_minilms_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     app = offer(open_page("attention"), "n_layers", 1)
-    monkeypatch.setattr(choices, "LATE", 1e9)
+    monkeypatch.setattr(setup, "LATE", 1e9)
     app.button_group(key="weights").set_value("minilm")
     assert without_error(app.run()).session_state["weights"] == "english"
 
@@ -104,7 +101,7 @@ def test_what_follows_a_setting_moves_with_it_unless_it_was_set() -> None:
     assert own.session_state["d_ff"] == 16
 
 
-@pytest.mark.parametrize("link", [{"n_layers": 1}, {"positions": "none"}, {"d_model": 8}, {"causal": "true"}])
+@pytest.mark.parametrize("link", [{"n_layers": 1}, {"norm_placement": "post"}, {"d_model": 8}, {"causal": "true"}])
 def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) -> None:
     app = without_error(open_page("attention", weights="english", **link))
     network = load_shipped(change(**{key: True if value == "true" else value for key, value in link.items()}))
@@ -115,30 +112,7 @@ def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) ->
     told = open_link("?weights=english&" + "&".join(f"{key}={value}" for key, value in link.items()))
     assert told.batch.tokens[0][english.PLACE] == "[MASK]"
     assert told.config == network.spec.config
-
-
-def test_a_press_on_a_word_hides_that_word_and_the_address_says_so() -> None:
-    app = open_page("attention", weights="english", mask=2)
-    assert component_data(app, "token_chips")["chips"][2][0] == "[MASK]"
-    assert component_data(app, "token_chips")["chips"][16][0] == "animal"
-    assert shown_focus(app)["query"] == 2
-    plain = open_page("attention", weights="english", text="The key is rusty.")
-    assert "[MASK]" not in {each[0] for each in component_data(plain, "token_chips")["chips"]}
-    assert "[?]" not in prose(plain)
-
-
-def test_a_pinned_encoder_fills_in_the_same_word() -> None:
-    app = without_error(open_page("compare", weights="english", b_positions="none"))
-    network = load_shipped(change(positions="none"))
-    assert f"Pinned: {network.predict(MASKED)[0][0]} {network.predict(MASKED)[0][1]:.2f}" in prose(app).replace(
-        "**", ""
-    )
-
-
-def test_before_training_it_is_untrained_and_says_so() -> None:
-    app = without_error(open_page("attention", weights="english", untrained="true"))
-    assert "before training" in captions(app)
-    assert "nothing was learnt, so there is no why" in prose(app)
+    assert told.notices == ()
 
 
 def test_where_nobody_has_trained_it_the_nearest_is_shown_and_the_wish_stays(own_store: NetworkStore) -> None:
@@ -149,6 +123,12 @@ def test_where_nobody_has_trained_it_the_nearest_is_shown_and_the_wish_stays(own
     assert f"{nearest} layers × 4 heads" in captions(app)
     assert "(base: " not in words(app), "the nearest one's numbers are not this one's"
     assert "train_english" in {button.key for button in app.button}, "a link starts nothing by itself"
+    large = without_error(open_page("attention", weights="english", n_layers=32, d_model=8))
+    assert "Training would take about 16 min; this server trains for 10 min at most." in captions(large)
+    assert "train_english" not in {button.key for button in large.button}
+    larger = open_page("norms", weights="english", d_model=1024, n_layers=12)
+    assert (larger.session_state["d_model"], larger.session_state["n_layers"]) == (64, 2)
+    assert "more than the 1,000,000 that are trained here" in sentences(larger)
     assert not own_store.folder.exists() or not list(own_store.folder.iterdir())
 
 
@@ -166,7 +146,7 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
         started.append(spec)
         return Mock(inputs=spec, active=True, ended=False, state=None, status="running", progress=0.25)
 
-    monkeypatch.setattr(choices, "monotonic", lambda: seconds[0])
+    monkeypatch.setattr(setup, "monotonic", lambda: seconds[0])
     monkeypatch.setattr(weights_panels, "join_learning", start)
     app = open_page("attention", weights="english", seed=9, n_layers=2 if moves else 3)
     if moves:
@@ -178,12 +158,6 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
     buttons = {button.key for button in without_error(app.run()).button}
     assert started == [change(n_layers=3, seed=9)] * starts
     assert buttons & {"stop_english", "train_english"} == {"stop_english" if starts else "train_english"}
-
-
-def test_what_would_be_trained_for_too_long_is_not_offered(own_store: NetworkStore) -> None:
-    app = without_error(open_page("attention", weights="english", n_layers=32, d_model=8))
-    assert "Training would take about 16 min; this server trains for 10 min at most." in captions(app)
-    assert "train_english" not in {button.key for button in app.button}
 
 
 def test_what_was_trained_here_is_there_for_the_next_visitor(
@@ -208,19 +182,3 @@ def test_unknown_words_are_named_and_its_own_sentences_offered() -> None:
     without_error(press(app, "known_sentence_0"))
     assert "are new to it" not in captions(app)
     assert "[?]" in prose(app)
-
-
-def test_a_shape_that_is_too_large_gets_the_bases_sizes_and_one_sentence() -> None:
-    app = open_page("norms", weights="english", d_model=1024, n_layers=12)
-    assert (app.session_state["d_model"], app.session_state["n_layers"]) == (64, 2)
-    assert "more than the 1,000,000 that are trained here" in sentences(app)
-
-
-def test_only_what_differs_from_its_base_travels() -> None:
-    spec = Spec()
-    values = {**english.default_settings({}), **english.values_of(spec), "weights": "english"}
-    view = open_link("?weights=english&d_model=32&norm_placement=post")
-    assert (view.config.d_ff, view.config.final_norm) == (64, False)
-    assert view.notices == ()
-    assert open_link("?weights=english").config == spec.config
-    assert values["text"] == open_link("?weights=english").values["text"]

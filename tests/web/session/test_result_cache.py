@@ -19,7 +19,7 @@ from playground import Encoder, ModelConfig
 from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
-from playground.web.choices.setup import setup_of
+from playground.web.choices.setup import lab_of
 from playground.web.session import caches, result_cache
 from playground.web.session.own_models import UploadedWeights
 from playground.web.session.result_cache import ResultCache, size_in_bytes, this_session
@@ -163,7 +163,7 @@ def test_a_setup_says_whose_its_weights_are(sessions: Sessions, monkeypatch: pyt
     monkeypatch.setattr("playground.web.choices.setup.own_weights", own)
     with sessions.of("Ann") as ann:
         for choice, owner in (("minilm", EVERYBODY), ("random", EVERYBODY), ("mine", ann)):
-            weights = setup_of(DEFAULTS | {"weights": choice}).weights
+            weights = lab_of(DEFAULTS | {"weights": choice}).weights
             for copied in (weights, copy.deepcopy(weights), pickle.loads(pickle.dumps(weights))):
                 assert (copied, copied.owner()) == (weights, owner)
     with sessions.of("Bob"), pytest.raises(UnavailableError):

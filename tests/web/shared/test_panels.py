@@ -98,7 +98,7 @@ def test_a_page_says_once_that_the_trained_model_reads_english_only(text: str, i
 @pytest.mark.parametrize(
     ("changes", "kept", "reason"),
     [
-        ({}, 256, "`max_len` is 512"),
+        ({}, 256, "no more than 256 tokens"),
         ({"weights": "random", "max_len": 16, "tokenizer": "word"}, 16, "its `max_len` is 16"),
     ],
 )

@@ -7,13 +7,12 @@ import pytest
 
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import SEEDS, Row
-from playground.language.ladder import ladder_specs
+from playground.language.family import SEEDS, Row, ladder_specs
 from playground.language.network import EnglishNetwork, Spec
 from playground.link.params import ARCHITECTURE
 from playground.pages import LADDER
 from playground.views import parts as view
-from playground.web.choices.english import choose_english as choose
+from playground.web.choices.shortcuts import choose_english as choose
 from tests.web.app_test import charts, open_page, press, words
 
 
@@ -30,7 +29,7 @@ def choose_english(monkeypatch: pytest.MonkeyPatch) -> Mock:
 
     monkeypatch.setattr(view, "load_shipped", load)
     opened = Mock()
-    monkeypatch.setattr("playground.web.choices.english.choose_english", opened)
+    monkeypatch.setattr("playground.web.choices.shortcuts.choose_english", opened)
     return opened
 
 
@@ -45,7 +44,7 @@ def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: M
 
 def test_the_ladders_chosen_rung_sets_the_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
     untrained = partial(choose, untrained=True)  # so that nothing is trained here
-    monkeypatch.setattr("playground.web.choices.english.choose_english", untrained)
+    monkeypatch.setattr("playground.web.choices.shortcuts.choose_english", untrained)
     app = open_page("parts", parts_view=LADDER, parts_rung=9)
     assert "ladder_table" in charts(app)
     assert "**no biases, who did what:**" in words(app)

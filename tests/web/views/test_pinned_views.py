@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.changes import Changes, MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.link.params import SHARED
 from playground.model.changes import Change
 from playground.views.scenes import list_differences

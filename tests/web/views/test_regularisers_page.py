@@ -34,11 +34,11 @@ pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 def test_a_link_keeps_what_is_good_and_names_what_is_not() -> None:
     chosen = ["Weight decay", "Without layer normalisation"]
     app = regularisers_page(*chosen)
-    assert list(app.session_state["regularisers_chosen"]) == app.query_params["regularisers_chosen"] == chosen
+    assert list(app.session_state["regularisers_chosen"]) == chosen
     assert sentences(app) == ""
     assert app.button(key="regularisers_start").label == "Start 3 runs"
     app = regularisers_page("Weight decay", "Token swapping", regularisers_patience=99, regularisers_noise=0.3)
-    assert app.session_state["regularisers_chosen"] == ["Weight decay"]
+    assert list(app.session_state["regularisers_chosen"]) == ["Weight decay"]
     assert all(word in sentences(app) for word in ("Token swapping", "regularisers_patience", "regularisers_noise"))
 
 

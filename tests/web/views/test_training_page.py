@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.params import ARCHITECTURE, RECIPE, SMALL, STRENGTHS
+from playground.link.params import ARCHITECTURE, RECIPE, STRENGTHS
 from playground.link.query import shape_to_train
 from playground.training.answers import answer_examples, answer_samples, generate
 from playground.training.network import Tagger
@@ -255,9 +255,3 @@ def test_the_sidebars_architecture_is_trained_and_one_move_changes_one_thing(wei
     key = "minilm_n_layers" if weights == "minilm" else "n_layers"
     working(app.select_slider(key=key).set_value(3).run())
     assert shape_to_train(values(app, "weights", *ARCHITECTURE)) == {**before, "n_layers": 3}
-
-
-def test_an_old_links_own_sizes_are_the_sidebars() -> None:
-    app = open_page("training", training_n_layers=3, training_d_ff=64)
-    assert values(app, "weights", *SMALL) == {"weights": "random", **SMALL, "n_layers": 3, "d_ff": 64}
-    assert not app.warning

@@ -10,7 +10,8 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
-from playground.link.params import ARCHITECTURE, PARAMS, SMALL, page_parameters, write
+from playground.link.params import ARCHITECTURE, SMALL, page_parameters, write
+from playground.link.query import read
 from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
@@ -121,7 +122,7 @@ def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> N
     for topic in TUTORIALS[letter].topics:
         for key, value in topic.settings.items():
             assert key in {*page_parameters(topic.page), "causal", "text", "sentence"}
-            assert PARAMS[key].read(write(value)) == (value, None)
+            assert read(key, [write(value)]) == (value, None)
 
 
 def test_a_wrong_link_is_told() -> None:

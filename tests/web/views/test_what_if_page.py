@@ -30,7 +30,6 @@ from tests.web.app_test import (
     press,
     prose,
     sentences,
-    values,
     without_error,
     words,
     working,
@@ -211,13 +210,6 @@ def test_from_the_line_of_changes_a_press_leads_to_what_followed_whatever_was_op
     app = open_page("attention", **SMALL, text=PAIR, whatif_view=PARTS, do="0.2:zero")
     press(app, "changes_followed")
     assert app.session_state["whatif_view"] == "what followed"
-
-
-def test_an_old_link_to_the_view_of_its_own_opens_the_option() -> None:
-    app = open_page("what_if", **SMALL, text=PAIR, whatif_view="take heads out", whatif_left="right answers")
-    assert values(app, "whatif_view", "whatif_parts", "whatif_on") == {
-        "whatif_view": PARTS, "whatif_parts": "heads taken out", "whatif_on": "right answers",
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("asked", "taken"), [(1, 2), (3, 4), (8, 4)])
