@@ -1,4 +1,4 @@
-"""Find the mistake that somebody made: an encoder that runs and is wrong, suspects, and tests."""
+"""Bug lab: find the mistake."""
 
 import streamlit as st
 

@@ -1,4 +1,4 @@
-"""Which mistake did I make? Tensors of one's own code beside the model's, and what explains where they part."""
+"""Diagnosis: tensors of one's own code beside the model's."""
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -24,17 +24,17 @@ from playground.web.shared.renderer import render
 from playground.words import say
 
 UPLOADER, GIVEN, FOUND = "diagnosis_file", "_diagnosis_given", "_diagnosis_found"
-"""Session keys: the file; the name and bytes of what was given just now; what was found last, for which model."""
+"""Session keys: the file; its name and bytes; what was found last, for which model."""
 
 EXAMPLE = "softmax-over-queries"
-"""The mistake of the example, which has no name: every encoder can make it."""
+"""Every encoder can make it."""
 
 MOST_TOKENS = 64
-"""Of the sentence: a search runs the model some hundred times."""
+"""A search runs the model some hundred times."""
 
 
 def draw_diagnosis() -> None:
-    """Draw what was found last, or an invitation, and the ways to bring tensors."""
+    """Draw what was found last, or an invitation, and how to bring tensors."""
     setup = current_setup()
     panels.require_text(setup, say("diagnosis", "no-text"))
     with panels.explain_errors(), caches.turn_on_text(setup.untouched_key) as (encoder, batch):
@@ -62,7 +62,7 @@ def draw_diagnosis() -> None:
 
 
 def compare(encoder: Encoder, given: Input, name: str, data: bytes) -> None:
-    """Keep what is found in a file, or in the example, which has no bytes."""
+    """Keep what is found in a file, or in the example, without bytes."""
     spinner, problem = st.spinner(say("diagnosis", "searching")), saving.problem_key(UPLOADER)
     with saving.explain_failure(problem, name), spinner, services().turns.hold_long_place():
         theirs = read_arrays(data) if name else run_edited(encoder, given, [MISTAKES[EXAMPLE].making])
@@ -71,12 +71,12 @@ def compare(encoder: Encoder, given: Input, name: str, data: bytes) -> None:
 
 
 def take_file(file: UploadedFile) -> None:
-    """Compare the file in the run that follows."""
+    """Compare the file in the next run."""
     give(quote_text(file.name), file.getvalue())
 
 
 def give(name: str, data: bytes) -> None:
-    """Compare this in the run that follows; for callbacks."""
+    """Compare this in the next run; for callbacks."""
     st.session_state[GIVEN] = name, data
     request_scroll("answer")
 

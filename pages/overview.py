@@ -1,4 +1,4 @@
-"""The front page: what this is, a sentence of one's own, the short lessons; the sentence's path, box by box."""
+"""The front page: a sentence of one's own, short lessons, the sentence's path."""
 
 from functools import partial
 
@@ -30,7 +30,7 @@ BOXES = partial(drawings.draw_data_flow, on_open=lambda: request_page(st.session
 
 @fragment
 def explore_sentence() -> None:
-    """The focus, and all that the page shows of the sentence; or the page that a press has asked for."""
+    """Draw the view, or open the page that a press has asked for."""
     open_requested_page()
     draw_view("overview", show_overview, overview_scene, live=Live({"sentence_chips": CHIPS, "data_flow": BOXES}))
 

@@ -1,4 +1,4 @@
-"""One of the five tutorials, the student's own: what is different in it; and all five side by side."""
+"""Tutorials: one of the five, and all side by side."""
 
 from playground import tutorials
 from playground.views.tutorials import show_tutorials, tutorials_scene

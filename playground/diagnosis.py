@@ -21,16 +21,16 @@ from playground.model import Encoder
 from playground.text.wording import join_words, quote_text, with_minus
 
 TOLERANCE = 1e-4
-"""How far a number may be off, as a share of the largest in its tensor, or of 1 if that is smaller."""
+"""How far a number may be off, as a share of the largest in its tensor, at least of 1."""
 
 NOISE = 1e-2
 """Differences up to this share may be noise: lower precision, or another library."""
 
 _GROWTH = 10
-"""How much noise may grow from the tensors before to the first one that differs."""
+"""How much noise may grow to the first tensor that differs."""
 
 _RULED_OUT = 3
-"""How many mistakes a report rules out."""
+"""Mistakes that a report rules out."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Difference:
 
     name: str
     off: float
-    """The largest difference, as a share as for `TOLERANCE`."""
+    """The largest difference, a share as for `TOLERANCE`."""
     place: tuple[int, ...]
     theirs: float
     ours: float
     of_largest: float
-    """The largest difference, as a share of the largest number in the tensor."""
+    """The largest difference, as a share of the tensor's largest number."""
 
     @property
     def where(self) -> str:
@@ -62,15 +62,15 @@ class Diagnosis:
     n_compared: int
     config: ModelConfig
     explanations: Mapping[tuple[str, ...], str | None] = field(default_factory=dict)
-    """All with the fewest mistakes, by their keys; and the first tensor in which each differs from the first one."""
+    """All with the fewest mistakes; and the first tensor in which each differs from the first one."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
-    """Mistakes that explain the first difference, and the tensor that rules each out alone."""
+    """Mistakes that explain the first difference, and the tensor that rules each out."""
     first_tensors: tuple[Tensor, Tensor] | None = None
-    """The first tensor that differs, with the model's axes, and the model's."""
+    """The first tensor that differs, and the model's."""
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """By tensor that came with other axes: the place of each of the model's axes in it."""
+    """Where each of the model's axes was in a tensor that came with other axes."""
     is_noise: bool = False
-    """Whether nothing explains the differences, and they are small from the start."""
+    """Whether unexplained differences are small from the start."""
 
     @property
     def first(self) -> str | None:
@@ -79,11 +79,11 @@ class Diagnosis:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """The first explanation; () if there is none, or none is needed."""
+        """The first explanation, if any."""
         return next(iter(self.explanations), ())
 
     def report(self) -> str:
-        """Return what differs, what explains it and how to mend it, in lines of markdown."""
+        """Return all findings in lines of markdown."""
         lines = ([line.replace("\n", "; ") for line in MISTAKES[key].write_lines(self.config)] for key in self.mistakes)
         mended = (f"Write `{right}` instead of `{wrong}`." for wrong, right in lines)
         found = [f"Explained by {_name_mistakes(self.mistakes)}."] if self.mistakes else []
@@ -92,7 +92,7 @@ class Diagnosis:
         return "\n".join([counts, *found, *mended, *noise, *self.describe_details()])
 
     def describe_details(self) -> Iterator[str]:
-        """Yield where the first tensor differs, other explanations, what would tell them apart, what was ruled out."""
+        """Yield where tensors first differ, other explanations, and what was ruled out."""
         for name, order in self.swapped_axes.items():
             yield f"`{name}` was read with its axes in the order {order}."
         for each in self.differences[:1]:
@@ -152,7 +152,7 @@ def diagnose(
 
 
 def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return their tensors in the order of the computation, and the orders of axes that were moved."""
+    """Return their tensors in the order of the computation, and moved axes."""
     if unknown := next((name for name in tensors if name not in ours), ""):
         near = [name for name in ours if name.rpartition(".")[2] == unknown.rpartition(".")[2]] or list(ours)
         name, meant = quote_text(unknown), quote_text(near[0])
@@ -236,8 +236,7 @@ def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
 def write_saving_code(config: ModelConfig, ids: Tensor, mask: Tensor | None) -> str:
     """Return code that saves what an `encoder` computes, by the names of a trace.
 
-    Its module tree is that of the code that the app writes; a module may return a tuple, its output first. `ids` are
-    (1, T) int64; vectors (1, T, d_model) are called `x`.
+    `ids` are (1, T) int64; vectors (1, T, d_model) are called `x`.
     """
     norms = [] if config.norm == "none" else [*["norm1"] * config.has_norm1(0), "norm2"]
     hooks = "\n".join(f'keep("layers.0.{part}.out", encoder.layers[0].{part})' for part in ("attn", "ffn", *norms))
@@ -274,7 +273,7 @@ np.savez("mine.npz", **tensors)
 
 
 def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Difference:
-    """Return where and how far two tensors differ most; rows of padding count without `real`."""
+    """Return where two tensors differ most; rows of padding count without `real`."""
     theirs, ours = theirs.double(), ours.double()
     off, ours_seen = (theirs - ours).abs(), ours
     if name.endswith(".scores"):
@@ -296,7 +295,7 @@ class _PartedError(Exception):
 
 
 class _Search:
-    """Look for the fewest mistakes that reproduce everything that was given."""
+    """Look for the fewest mistakes that reproduce what was given."""
 
     def __init__(self, encoder: Encoder, given: Input, tolerance: float) -> None:
         mask = torch.ones(1, 1, dtype=torch.bool) if given.mask is None else given.mask
@@ -306,7 +305,6 @@ class _Search:
         self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
 
     def explain(self, first: str) -> tuple[dict[tuple[str, ...], str | None], dict[str, str]]:
-        """Return the smallest explanations, and what rules out others."""
         parted = {each.key: self._find_parting(each) for each in self._candidates}
         found: list[tuple[Mistake, ...]] = [(MISTAKES[key],) for key, name in parted.items() if name is None]
         after = self._names[self._names.index(first) + 1 :]
@@ -319,7 +317,7 @@ class _Search:
         return self._compare(found), ruled_out
 
     def _find_pairs(self, ones: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
-        """Return the pairs of one of these and any of another part that reproduce every tensor."""
+        """Return the pairs with one of these that reproduce every tensor."""
         both = ({one.key, other.key} for one in ones for other in self._candidates if one.part != other.part)
         pairs = dict.fromkeys(tuple(each for each in self._candidates if each.key in pair) for pair in both)
         return [pair for pair in pairs if self._reproduces(pair)]
@@ -330,7 +328,7 @@ class _Search:
         return next((name for name in self._names if self._differs(name, ours[name])), None)
 
     def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
-        """Return whether a pass with these mistakes has every given tensor; it ends early if not."""
+        """Return whether a pass with these mistakes has every given tensor."""
 
         def watch(name: str, tensor: Tensor) -> None:
             if name in self._names and self._differs(name, tensor.cpu()):
@@ -353,7 +351,7 @@ class _Search:
         return _measure(name, edited, ours, self.real).off > TOLERANCE
 
     def _compare(self, found: Sequence[tuple[Mistake, ...]]) -> dict[tuple[str, ...], str | None]:
-        """Return the explanations, those that fit padding too first."""
+        """Order the explanations, those that fit padding too first."""
         passes = {tuple(each.key for each in mistakes): self._run(mistakes) for mistakes in found}
 
         def parts(one: Mapping[str, Tensor], other: Mapping[str, Tensor], tolerance: float) -> list[str]:

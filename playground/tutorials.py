@@ -1,6 +1,6 @@
-"""The five tutorials: their architectures with equal weights and words, what they teach, their mistakes made again.
+"""The five tutorials: their architectures side by side, what they teach, and their mistakes.
 
-Inputs are small enough to follow by hand, and in double precision, so that rounding plays no part.
+Demonstrations' inputs are small, and in double precision, so that rounding plays no part.
 """
 
 import math
@@ -97,7 +97,7 @@ def read_properties() -> Mapping[str, Mapping[str, str]]:
 
 
 def find_unusual(row: Mapping[str, str]) -> set[str]:
-    """Return the letters whose cell is not the most common one; none in a tie."""
+    """Return the letters whose cell is not the most common one."""
     counts = Counter(row[letter] for letter in NAMES).most_common()
     if len(counts) > 1 and counts[0][1] == counts[1][1]:
         return set()
@@ -122,7 +122,7 @@ def small_config(letter: str) -> ModelConfig:
 
 @torch.inference_mode()
 def trace_of(config: ModelConfig, seed: int) -> Trace:
-    """Return every intermediate of five different words; a seed gives all variants of a size the same linear maps."""
+    """Return every intermediate of five different words; a seed gives all variants the same linear maps."""
     trace = Trace()
     Encoder(config, seed).double()(torch.arange(SIZES["vocab_size"])[None], trace=trace)
     return trace
@@ -135,7 +135,7 @@ def trace_all(seed: int) -> Mapping[str, Trace]:
 
 
 def point_names() -> list[str]:
-    """Return the points at which two variants are compared, in the order of computation."""
+    """Return the compared points, in the order of computation."""
     blocks = [f"layers.{i}.{point}" for i in range(SIZES["n_layers"]) for point in COMPARED_POINTS]
     return ["embed.out", *blocks, "final"]
 
@@ -146,7 +146,7 @@ def apart_by(one: Tensor, other: Tensor) -> float:
 
 
 def by_point(seed: int) -> dict[str, Array]:
-    """Return each tutorial's largest difference from the paper's at each point: (points,) by letter."""
+    """Return each tutorial's largest difference from the paper's by point: (points,) by letter."""
     traces = trace_all(seed)
     return {
         letter: np.array([apart_by(trace[point], traces[PAPER][point]) for point in point_names()], dtype=np.float32)
@@ -268,7 +268,7 @@ def scalar_norm() -> Numbers:
 
 
 def queries_masked_for_keys() -> Numbers:
-    """Mask a target's padding by rows, with padding in second place, and by columns."""
+    """Mask a target's padding by rows and by columns."""
     real = torch.tensor([True, False, True, True])
     ahead = causal_mask(4)[0]
     by_rows, by_columns = ahead & real[:, None], ahead & real[None, :]
@@ -282,19 +282,19 @@ def queries_masked_for_keys() -> Numbers:
 
 @dataclass(frozen=True)
 class Topic:
-    """Something that a tutorial teaches, and the page that shows it."""
+    """What a tutorial teaches, and the page that shows it."""
 
     text: str
     page: str
     target: str = ""
-    """Key of the container that the page scrolls to."""
+    """Key of the container to scroll to."""
     settings: Mapping[str, bool | int | str] = field(default_factory=dict)
-    """Values of the link's parameters beside the tutorial's preset."""
+    """Of the link, beside the preset's."""
 
 
 @dataclass(frozen=True)
 class Flaw:
-    """Something that a tutorial gets wrong; its demonstration returns the numbers of the evidence."""
+    """What a tutorial gets wrong; its demonstration returns the numbers of the evidence."""
 
     where: str
     printed: str
@@ -307,13 +307,13 @@ class Flaw:
     """The same mistakes in the registry."""
 
     def demonstrate(self) -> str:
-        """Return the computed evidence; empty without a demonstration."""
+        """Return the computed evidence, if any."""
         return "" if self.demonstration is None else self.evidence.format(*self.demonstration())
 
 
 @dataclass(frozen=True)
 class Tutorial:
-    """One of the five; its architecture is the preset of its letter."""
+    """One of the five."""
 
     what: str
     topics: tuple[Topic, ...]

@@ -1,4 +1,4 @@
-"""The page Bug lab: an encoder with a mistake, what tests of it show, and suspects."""
+"""The page Bug lab."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
@@ -18,7 +18,7 @@ from playground.views.diagnosis import name_point, show_mistake
 from playground.words import say
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"
-"""Keys of groups: what tests have shown, and why a suspect is innocent."""
+"""Keys of groups."""
 
 
 def lab_scene(view: LinkedView) -> Scene[Case]:
@@ -27,7 +27,7 @@ def lab_scene(view: LinkedView) -> Scene[Case]:
 
 
 def show_bug_lab(scene: Scene[Case], options: Options) -> Iterator[Item]:
-    """Yield the case, its tests beside what they show and the suspects; once solved, the mistakes."""
+    """Yield the case, tests and suspects; once solved, the mistakes."""
     case, accused = scene.now, options["lab_accused"]
     found = [key for key in case.mistakes if key in accused]
     is_solved = len(found) == len(case.mistakes)
@@ -118,7 +118,7 @@ def _show_ways_on(case: Case, options: Options) -> Iterator[Item]:
 
 
 def _show_evidence(case: Case, taken: tuple[str, ...]) -> Iterator[Item]:
-    """Yield what tests have shown, the newest first; the others are folded."""
+    """Yield findings, the newest first; others are folded."""
     for number, test in reversed(list(enumerate((TESTS[key] for key in taken), start=1))):
         title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, case))
         if number == len(taken):

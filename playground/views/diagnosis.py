@@ -1,4 +1,4 @@
-"""The page Diagnosis: where somebody's tensors differ from the model's, and which mistakes explain it."""
+"""The page Diagnosis: somebody's tensors beside the model's."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -26,7 +26,7 @@ SMALL = {"weights": "random", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff"
 
 
 def name_point(name: str) -> str:
-    """Return what a point of the trace is called; one that only training has keeps its name."""
+    """Return a point's name in words; one of training keeps its own."""
     _, layer, point = name.split(".", maxsplit=2) if name.startswith("layers.") else ("", "", name)
     try:
         words = say("points", f"point-{point.replace('.', '-')}")
@@ -36,7 +36,7 @@ def name_point(name: str) -> str:
 
 
 def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
-    """Yield a mistake: what it means, its lines in such an encoder, and how it is noticed."""
+    """Yield what a mistake means, its lines, and how it is noticed."""
     yield Paragraph(say("diagnosis", "mistake", title=upper_first(mistake.title), meaning=mistake.meaning))
     yield show_lines(mistake, config)
     notes = {"symptom": mistake.symptom, "test": mistake.test, "source": mistake.source}
@@ -50,7 +50,7 @@ def show_lines(mistake: Mistake, config: ModelConfig) -> Paragraph:
 
 
 def show_diagnosis(found: Diagnosis, tokens: Sequence[str]) -> Iterator[Item]:
-    """Yield what explains the tensors, the first of them that differs, and the alternatives."""
+    """Yield what explains the tensors, and the first that differs."""
     yield Paragraph(_answer_what_is_wrong(found), "answer")
     if found.first_tensors is None:
         return
@@ -112,13 +112,13 @@ def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[
 
 
 def _choose_window(place: int, n: int) -> slice:
-    """Return the cells of an axis of `n` to show: the first ones, or those around a place."""
+    """Return the cells of an axis to show: the first, or those around a place."""
     start = max(0, min(place - _MOST_CELLS // 2, n - _MOST_CELLS)) if place >= _MOST_CELLS else 0
     return slice(start, start + _MOST_CELLS)
 
 
 def show_steps(lab: Lab, given: Input, ours: Mapping[str, Tensor]) -> Iterator[Item]:
-    """Yield how to bring tensors of one's own: the code that saves them, and their names."""
+    """Yield how to bring one's own tensors."""
     yield Paragraph(say("diagnosis", "steps"), "header")
     yield Paragraph(say("diagnosis", "build"))
     if lab["weights"] != "random":

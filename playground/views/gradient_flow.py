@@ -1,4 +1,4 @@
-"""What norms and residual connections do to a gradient, and to what an encoder learns."""
+"""The page Gradient flow: what norms and residual connections do to a gradient."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -51,10 +51,10 @@ from playground.views.training_curves import WatchedVariants, list_series, run_l
 from playground.words import say
 
 LONGEST = 64
-"""Tokens of a sentence that take part: forwards and backwards costs three times a pass."""
+"""A sentence's tokens that take part."""
 
 LIMIT = 1_000
-"""A gradient that changes by more than this factor from the last layer to the first does not arrive."""
+"""A gradient that changes by more from last layer to first does not arrive."""
 
 COLOURS = {
     ("post", True): palette.POST_NORM,
@@ -64,11 +64,11 @@ COLOURS = {
     ("pre", False): palette.PRE_NORM_ALONE,
     ("none", False): palette.NO_NORM_ALONE,
 }
-"""Of a line, by norm and residual: on every chart of the page."""
+"""By norm and residual."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
 N_LAYERS = 8
-"""Of the encoders that are trained: deep enough for a difference, small enough to be waited for."""
+"""Of the trained encoders: deep enough for a difference, small enough to wait for."""
 
 
 @once
@@ -91,12 +91,12 @@ def run_back(lab: Lab, variant: Variant, n_layers: int) -> Flow:
 
 
 def gradient_scene(view: LinkedView) -> Scene[Lab]:
-    """Return the lab without its changes; nothing is computed yet."""
+    """Return the lab without its changes."""
     return Scene(view.lab.without_changes)
 
 
 def show_gradient_flow(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Yield the page: two encoders' gradients, by layer and by the chain rule; raises as `run_back`."""
+    """Yield two encoders' gradients, by layer and by the chain rule; raises as `run_back`."""
     part, n_layers, names = options["gradient_of"], options["gradient_layers"], {name: name for name in BY_NAME}
     first, second = (
         Menu(f"gradient_{which}", say("gradient_flow", f"encoder-{which}"), names) for which in ("first", "second")
@@ -124,7 +124,7 @@ def describe_way(name: str, norms: Norms, part: str) -> str:
 
 
 def find_way(norms: Norms) -> tuple[str, float]:
-    """Return whether a gradient `arrives`, `vanishes`, `explodes` or is `broken`, and first over last length."""
+    """Return whether a gradient `arrives`, `vanishes`, `explodes` or is `broken`, and first over last."""
     if not np.isfinite(norms).all() or not norms[-1]:
         return "broken", math.nan
     ratio = float(norms[0] / norms[-1])
@@ -147,7 +147,7 @@ def gradients_by_layer(norms: Mapping[str, Norms], part: str) -> Curves[Lab]:
 
 
 def draw_line(name: str, norms: Norms) -> Curve:
-    """Return a variant's line, with gaps that a logarithmic axis needs."""
+    """Return a variant's line, with gaps for a logarithmic axis."""
     variant, shown = BY_NAME[name], np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
     dash = None if variant.residual else "dash"
     return Curve(name, np.arange(len(norms)), shown, COLOURS[variant.norm, variant.residual], dash=dash)
@@ -178,7 +178,7 @@ def pair_recipe(seed: int) -> Recipe:
 
 
 def pair_trainings(config: ModelConfig, pair: Sequence[Variant], recipe: Recipe, data: Data) -> tuple[VariantRun, ...]:
-    """Return trainings of encoders that differ in the variant alone; raises as `architecture`."""
+    """Return trainings that differ in the variant alone; raises as `architecture`."""
     shared = replace(architecture(common_config(config, N_LAYERS), recipe, data), dropout=0.0)
     return tuple(VariantRun(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair)
 
@@ -201,7 +201,7 @@ def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
 
 
 def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
-    """Return both shares right, the simple rule's, and which difference can be chance."""
+    """Return both shares right, the simple rule's, and chance's range."""
     shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.state.results}
     return {
         "steps": pair.state.runs[0].recipe.steps,
@@ -212,7 +212,7 @@ def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
 
 
 def draw_pair(pair: WatchedVariants) -> Figure:
-    """Return shares right by step beside the simple rule's."""
+    """Return shares right by step."""
     steps = pair.state.runs[0].recipe.steps
     looks = {
         each.name: {

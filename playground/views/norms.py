@@ -1,4 +1,4 @@
-"""How long vectors get on their way through the encoder, and what norms do to them."""
+"""The page Norms: how long vectors get, and what norms do to them."""
 
 from collections.abc import Callable, Iterator, Mapping
 
@@ -37,11 +37,11 @@ PARTS = {
     "attention": ("attention", palette.ATTENTION),
     "feed-forward": ("feed-forward", palette.FEED_FORWARD),
 }
-"""The parts' names on a page, and their colours."""
+"""Names and colours."""
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the page: lengths by depth, why, one norm at work, and a closer view."""
+    """Yield lengths by depth, why, one norm at work, and a closer view."""
     first, last = median_lengths(scene.now)[[0, -1]]
     sizes = {"layers": scene.now.config.n_layers, "tokens": scene.now.n_real}
     yield Paragraph(say("norms", "answer", first=first, last=last, **sizes), "answer")
@@ -56,19 +56,19 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the view that `norms_view` names."""
+    """Yield the chosen view."""
     yield Control("norms_view", say("norms", "view"), say("norms", "view.help"))
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
 def median_lengths(run: Run) -> Array:
-    """Return median lengths of the residual stream by depth, (L + 1,)."""
+    """Return median lengths by depth, (L + 1,)."""
     medians: Array = np.median(streams.lengths(run)["residual"], axis=1)
     return medians
 
 
 def find_cause(run: Run) -> tuple[str, dict[str, float]]:
-    """Return what decides lengths: the norms' place, `none`, or `alone` (no residuals)."""
+    """Return what decides lengths: the norms' place, `none`, or `alone`."""
     config, real = run.config, ~run.padding
     if config.norm != "none" and config.norm_placement == "post":
         medians = median_lengths(run)[1:]
@@ -81,7 +81,7 @@ def find_cause(run: Run) -> tuple[str, dict[str, float]]:
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
-    """Return median lengths by depth, a curve a part, with a band without outliers."""
+    """Return median lengths by depth, with a band without outliers."""
     n_layers = max(run.config.n_layers for run in (scene.now, scene.pinned) if run is not None)
     layers = range(0, n_layers, figures.round_step(n_layers, 12))
     names = ["emb.", *map(str, layers)]
@@ -130,7 +130,7 @@ def length_curves(run: Run) -> list[Curve]:
 
 
 def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield the chosen token's vector at each norm of the chosen layer."""
+    """Yield the token at each norm of the layer."""
     config, layer = scene.now.config, scene.focus.layer
     token = quote_place(scene.now.tokens, scene.focus.query)
     yield Paragraph(say("norms", f"effect-{config.norm}", token=token, layer=layer))
@@ -140,7 +140,7 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Array]:
-    """Return a token's vector before a norm, normalised, and after gain and bias, (D,); empty without that norm."""
+    """Return a vector before a norm, normalised, and after gain and bias, (D,), if there is that norm."""
     name = f"layers.{layer}.norm{number}"
     if run.config.norm == "none" or f"{name}.in" not in run.arrays:
         return {}
@@ -196,7 +196,7 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield mean and standard deviation of features around every norm."""
+    """Yield features around every norm."""
     yield Curves(
         key="norm_statistics",
         alt=say("norms", "statistics.alt"),
@@ -226,7 +226,7 @@ def _statistic_curves(run: Run) -> list[Curve]:
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield one norm of one token by its formula."""
+    """Yield one norm by its formula."""
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
         return

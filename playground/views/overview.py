@@ -1,4 +1,4 @@
-"""The path of one sentence through the encoder: its tokens, the stages of the forward pass, every shape."""
+"""The front page: a sentence's path through the encoder."""
 
 import math
 from collections.abc import Iterator
@@ -17,16 +17,16 @@ from playground.views.scenes import scene_of
 from playground.words import say
 
 TUTORIAL_C_BATCH = (30, 200)
-"""Sentences and tokens of the batch whose shapes tutorial C prints."""
+"""Sentences and tokens."""
 
 
 def overview_scene(view: LinkedView) -> Scene[Lab]:
-    """Return the view's lab, and the pinned one if it can run; raises as the run."""
+    """Return the labs; raises as the run."""
     return scene_of(lambda lab, run: lab, view)
 
 
 def show_overview(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Yield the sentence's tokens, the stages of the forward pass with its costs, and every shape in a panel."""
+    """Yield tokens, stages with costs, and every shape."""
     lab, focus = scene.now, scene.focus
     chips = {"chips": list_chips(lab), "query": focus.query, "key": focus.key}
     yield Widget("sentence_chips", chips, say("overview", "chips"))
@@ -49,7 +49,7 @@ def _count_costs(lab: Lab) -> ModelCosts:
 
 
 def list_chips(lab: Lab) -> list[tuple[str, str, str, str]]:
-    """Return the sentence's tokens and its padding: (piece, number, kind, explanation) of each."""
+    """Return tokens and padding: (piece, number, kind, explanation)."""
     batch, row, has_table = lab.batch, lab.sentence, lab.run.config.vocab_size > 0
     sentence, chips = batch.sentences[row], []
     for i, piece in enumerate(batch.tokens[row]):
@@ -91,5 +91,4 @@ def _show_shapes(lab: Lab, options: Options) -> Iterator[Item]:
 
 
 def _as_tuple(shape: tuple[object, ...]) -> str:
-    """Return a shape, or its letters, as Python writes a tuple, without quotation marks."""
     return f"({', '.join(map(str, shape))}{',' if len(shape) == 1 else ''})"

@@ -1,4 +1,4 @@
-"""Where parameters sit, what a sentence costs, and what parameters buy: counted, never run."""
+"""The page Parameters: counted, never run."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -46,7 +46,7 @@ from playground.words import say
 Costs = Scene[ModelCosts]
 
 COMPONENTS = {LABELS[name]: colour for name, colour in palette.COMPONENTS.items()}
-"""What components are called, in the order of every page, and their colours."""
+"""Components' names and colours, in order."""
 
 PARTS = {
     **dict.fromkeys(("tokens", "segments", "positions", "distances", "to d_model"), palette.EMBEDDINGS),
@@ -62,7 +62,7 @@ PARTS = {
 
 
 def model_costs(lab: Lab) -> ModelCosts | None:
-    """Return what a model costs for its text; None if it cannot be read."""
+    """Return a model's costs; None if its text cannot be read."""
     try:
         return sentence_costs(lab.config, lab.batch.ids.shape[1] if lab.text.sentences else None)
     except PlaygroundError:
@@ -70,7 +70,7 @@ def model_costs(lab: Lab) -> ModelCosts | None:
 
 
 def parameters_scene(view: LinkedView) -> Costs:
-    """Return the counted model and, beside the sidebar's, the pinned one; raises as the tokens."""
+    """Return the counted model and the pinned one; raises as the tokens."""
     name, n_tokens = view.values["parameters_model"], view.batch.ids.shape[1] if view.text else None
     config = view.config if name == "sidebar" else PRESETS[name].config
     focus = Focus(min(view.values["layer"], config.n_layers - 1), 0, 0, 0)
@@ -83,7 +83,7 @@ def parameters_scene(view: LinkedView) -> Costs:
 
 
 def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
-    """Yield the page: the largest components, formulas, a sentence's costs, what parameters buy."""
+    """Yield the largest components, formulas, costs, what parameters buy."""
     now, pinned, model = scene.now, scene.pinned, options["parameters_model"]
     yield Paragraph(say("parameters", "answer", **find_largest(now.parameters)), "answer")
     names = {"sidebar": say("parameters", "choose.own")} | {name: name for name in PRESETS}
@@ -126,11 +126,11 @@ def show_formulas() -> Iterator[Item]:
 
 
 LEAST_DIVIDED = 0.08
-"""Of the longest bar: a shorter one has no room for its pieces' names."""
+"""Of the longest bar: a shorter one has no room for names."""
 
 
 def _component_bars(count: Callable[[ModelCosts], Count], unit: str, **options: Any) -> Bars[ModelCosts]:
-    """Return a row a component of what is counted in `unit`, a piece a part."""
+    """Return a row a component, a piece a part."""
 
     def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
         whole = sum_by_component(count(costs))
@@ -178,7 +178,7 @@ def _count_axis(unit: str) -> Mapping[str, Any]:
 
 
 def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
-    """Return a row a component, or a bar a block; the focus is a layer of the sidebar's model."""
+    """Return a row a component, or a bar a block."""
 
     def describe_blocks(costs: ModelCosts) -> str:
         config = costs.config
@@ -230,7 +230,7 @@ def _place(term: Term) -> str:
 
 
 def show_costs(scene: Costs) -> Iterator[Item]:
-    """Yield work for the sentence, work by length, and memory."""
+    """Yield work, work by length, and memory."""
     now = scene.now
     work = readable.in_units(now.flops.total, "FLOPs")
 
@@ -286,7 +286,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
 
 
 def show_by_parameters(config: ModelConfig) -> Iterator[Item]:
-    """Yield a dot a shipped encoder: parameters across, mean share right up."""
+    """Yield a dot a shipped encoder."""
     specs = [spec for spec in shipped_specs() if is_shipped(spec)]
     sizes = [accounting.count_parameters(spec.config).total for spec in specs]
     shares = [np.mean(list(table()[spec.key].shares.values())) for spec in specs]

@@ -1,6 +1,6 @@
-"""What each part of an encoder is for: one setting changed, or the ladder from the encoder of 2017 to one of today.
+"""What each part of an encoder is for: one setting changed, or the ladder from 2017 to today.
 
-Legend: R encoders, the base or that of 2017 first; S seeds; C capabilities.
+Legend: R encoders, S seeds, C capabilities.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,10 +32,10 @@ from playground.text.wording import count_heads, count_noun, join_words, upper_f
 from playground.words import say
 
 GUESSING, CHANCE = 0.6, 0.5
-"""The highest share that is called guessing, and what guessing gets: two words are always possible."""
+"""The highest share called guessing, and chance between two words."""
 
 LEAST_CHANGE = 0.05
-"""Differences from the base that are smaller are not reported."""
+"""Smaller differences are not reported."""
 
 VALUES: dict[tuple[str, Any], str] = {
     ("positions", "none"): "no positions",
@@ -47,7 +47,7 @@ VALUES: dict[tuple[str, Any], str] = {
     ("residual", False): "no residuals",
     ("causal", True): "causal mask",
 }
-"""The names of settings that are not told by their value."""
+"""Names of settings."""
 
 
 # --- what was measured
@@ -68,18 +68,18 @@ class CapabilityShares:
         return np.array([shares.mean(0) for shares in self.by_seed])
 
     def write(self, row: int, column: int) -> str:
-        """Return a cell's mean with the range of its seeds, such as `0.90 (0.89–0.91)`."""
+        """Return a cell's mean and range, such as `0.90 (0.89–0.91)`."""
         seeds = self.by_seed[row][:, column]
         return f"{seeds.mean():.2f} ({seeds.min():.2f}–{seeds.max():.2f})"
 
     def write_average(self, row: int) -> str:
-        """Return the mean over all capabilities with its range, such as `86.2% (85.9%–86.6%)`."""
+        """Return the mean over capabilities with its range."""
         seeds = self.by_seed[row].mean(1)
         return f"{seeds.mean():.1%} ({seeds.min():.1%}–{seeds.max():.1%})"
 
 
 def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
-    """Return what was measured: of the base and every single change, or of the ladder."""
+    """Return what was measured."""
     single = {name_spec(spec): spec for spec in compared_specs()}
     specs = family.ladder_specs() if view.values["parts_view"] == LADDER else single
     rows = {name: seeds for name, spec in specs.items() if (seeds := seeds_of(spec))}
@@ -88,13 +88,13 @@ def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
 
 
 def list_settings(spec: Spec) -> dict[str, Any]:
-    """Return the settings of an encoder that the base does not have, and their values."""
+    """Return the settings that differ from the base."""
     base, own = ({**vars(each.config), "causal": each.causal} for each in (Spec(), spec))
     return {name: own[name] for name in STOPS if own[name] != base[name]}
 
 
 def name_spec(spec: Spec) -> str:
-    """Name an encoder by what it changes, such as `no positions`."""
+    """Name an encoder by its changes, such as `no positions`."""
     return ", ".join(_name_value(*setting) for setting in list_settings(spec).items()) or "base"
 
 
@@ -105,7 +105,7 @@ def _name_value(setting: str, value: Any) -> str:
 
 
 def describe_lost(spec: Spec) -> str:
-    """Return which of the base's capabilities an encoder has lost (markdown)."""
+    """Return the lost capabilities (markdown)."""
     base, own = shares_of(Spec()), shares_of(spec)
     lost = {name: shares for name, shares in own.items() if fmean(shares) <= GUESSING < fmean(base[name])}
     if not lost:
@@ -119,7 +119,7 @@ def describe_lost(spec: Spec) -> str:
 
 
 def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Item]:
-    """Yield the choice of the view, its answer, every share, and what is behind the chosen one."""
+    """Yield the answer, every share, and what is behind the chosen one."""
     shares, is_ladder = scene.now, options["parts_view"] == LADDER
     place = "parts_rung" if is_ladder else "parts_row"
     row, column = min(options[place], len(shares.names) - 1), options["parts_column"]
@@ -179,7 +179,7 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
 
 
 def find_worst(shares: CapabilityShares) -> dict[str, Any]:
-    """Return the change that costs most, the mean shares before and after, and how many capabilities fall."""
+    """Return the change that costs most, mean shares, and how many capabilities fall."""
     means = shares.mean.mean(axis=1)
     row = 1 + int(means[1:].argmin())
     fallen = int(((shares.mean[row] <= GUESSING) & (shares.mean[0] > GUESSING)).sum())
@@ -210,7 +210,7 @@ def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -
 
 
 def find_climb(ladder: CapabilityShares) -> dict[str, str | int]:
-    """Return the shares right in 2017, at the top, and below and on the rung that changes most."""
+    """Return the shares in 2017, at the top, and around the rung that changes most."""
     last = len(ladder.names) - 1
     most = 1 + int(np.abs(np.diff(ladder.mean.mean(axis=1))).argmax())
     rows = {"first": 0, "top": last, "before": most - 1, "after": most}
@@ -235,7 +235,7 @@ def _show_costs() -> Iterator[Item]:
 
 
 def tabulate_costs() -> pd.DataFrame:
-    """Return parameters, FLOPs and memory for the longest sentence, with the change from the row above."""
+    """Return parameters, FLOPs and memory, with the change from the row above."""
     counts = [_count(config, LONGEST) for config in family.climb(family.ladder_specs()[family.START].config, LONGEST)]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
@@ -258,5 +258,5 @@ def _write_count(what: str, count: int) -> str:
 
 
 def write_change(before: int, after: int) -> str:
-    """Return a change in percent with two digits, however small it is."""
+    """Return a change in percent, with two digits."""
     return with_minus(f"{100 * (after / before - 1):+.2g}\u00a0%") if before != after else "±0"

@@ -1,4 +1,4 @@
-"""The page Tutorials: what the one that a student follows computes otherwise, where to see it, and all five."""
+"""The page Tutorials."""
 
 from collections.abc import Iterator
 
@@ -52,12 +52,12 @@ from playground.words import say
 
 
 def tutorials_scene(view: LinkedView) -> Scene[int]:
-    """Return the seed that small encoders of the five are drawn from."""
+    """Return the seed."""
     return Scene(view.seed)
 
 
 def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
-    """Yield what is different in the chosen tutorial, what it teaches where, and panels."""
+    """Yield what is different in the chosen tutorial, what it teaches, and panels."""
     seed, letter = scene.now, options["tutorials_letter"]
     distance = apart_by(trace_all(seed)[letter]["final"], trace_all(seed)[PAPER]["final"])
     reason = next((sentence for _, sentence in _list_departures(seed, letter)), "none")
@@ -74,7 +74,7 @@ def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
 
 
 def _list_departures(seed: int, letter: str) -> dict[tuple[str, str], float]:
-    """Return what a tutorial does otherwise than the paper, which names no ε, in words: the largest effect first."""
+    """Return departures from the paper, which names no ε, the largest effect first."""
     found = {field: effect for (of, field), effect in effects(seed).items() if of == letter and field != "norm_eps"}
     order = sorted(found, key=found.__getitem__, reverse=True)
     return {DEPARTURES[field, getattr(small_config(letter), field)]: found[field] for field in order}
@@ -106,7 +106,7 @@ def _show_topics(letter: str) -> Iterator[Item]:
 
 
 def _open_topic(topic: Topic, key: str, letter: str) -> Group:
-    """Return a topic's sentence, and a button to its page with its settings; only they make the mask causal."""
+    """Return a topic's sentence, and a button that opens its page."""
     preset, panels = values_of_preset(NAMES[letter], has_wordpiece=True), needed_panels({*topic.settings, topic.target})
     chooses = {"weights": "random", **preset, "causal": False, **panels, **topic.settings}
     if task := topic.settings.get("training_task"):
@@ -134,7 +134,7 @@ def _show_side_by_side() -> Iterator[Item]:
 
 
 def list_properties() -> pd.DataFrame:
-    """Return a row a property, a column a tutorial, in markdown."""
+    """Return a row a property, a column a tutorial."""
     rows = {name: dict(row) for name, row in read_properties().items()}
     for name, row in rows.items():
         row.update({letter: f":violet-background[{row[letter]}]" for letter in find_unusual(row)})
