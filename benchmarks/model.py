@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.results import Result, interleaved, paired_ratio
-from playground.analysis.sweeps import list_heads, measure_variants, score_change
+from playground.analysis.comparison import list_heads, measure_variants, score_change
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.model.attention import AttentionMask, attend

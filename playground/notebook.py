@@ -67,12 +67,10 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
             _put(draw_table(item, scene))
         case charts.Paragraph(text, "code"):
             _display_text(f"```text\n{text}\n```")
+        case charts.Paragraph(text, "formula"):
+            _display_text(f"$$\n{text}\n$$")
         case charts.Paragraph(text, kind):
             _display_text(f"### {text}" if kind == "header" else text)
-        case charts.Formula(latex):
-            _display_text(f"$$\n{latex}\n$$")
-        case charts.Metric(label, value):
-            _display_text(f"{label}: **{value}**")
         case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)

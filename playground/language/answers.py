@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from playground.analysis.sweeps import list_heads
+from playground.analysis.comparison import list_heads
 from playground.language.capabilities import CAPABILITIES, FUNCTION_WORDS, Capability, Example
 from playground.language.network import EnglishNetwork, share_right
 from playground.language.text import IDS, MASK, VOCABULARY, english_tokenizer, join_words

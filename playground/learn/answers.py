@@ -179,7 +179,7 @@ class Click(_Kind):
 
         def frame(place: Sequence[int], colour: str, width: int) -> Frame:
             row, column = place if above else (0, place[0])
-            return Frame((row, row), (column, column), colour, width)
+            return ((row, row), (column, column), colour, width)
 
         frames = [frame(truth.best, palette.CHANGE, 7)]
         caption = say("exercises", "largest", place=truth.name(truth.best), number=f"{truth.values[truth.best]:.4g}")

@@ -172,7 +172,7 @@ def _effect(view: LinkedView, layer: int, head: int) -> float:
     """Return how far the sentence vector moves without a head, as a share."""
     key = view.lab.run_key
     after = key._replace(interventions=(*key.interventions, Change("zero", layer, head)))
-    return float(sentence_change(view.run, run_sentence(view.lab.source, after)).relative)
+    return sentence_change(view.run, run_sentence(view.lab.source, after))
 
 
 _ROUNDING = 1e-5

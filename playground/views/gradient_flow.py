@@ -27,7 +27,6 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Item,
     Menu,
@@ -140,7 +139,7 @@ def gradients_by_layer(norms: Mapping[str, Norms], part: str) -> Curves[Lab]:
         caption=say("gradient_flow", f"by-layer-{kind}", part=part),
         curves=lambda _: [draw_line(name, each) for name, each in norms.items()],
         x=Axis(title),
-        y=[figures.length_axis("length of the gradient")],
+        y=figures.length_axis("length of the gradient"),
         height=320,
         table=lambda _: pd.DataFrame(norms).rename_axis(title),
     )
@@ -161,9 +160,10 @@ def show_chain(flows: Mapping[str, Flow], n_layers: int) -> Iterator[Item]:
         factors = write_number(ratio ** (1 / n_layers), 4), write_number(ratio)
         rows[f"**{name}**"] = f"${BY_NAME[name].factor}$", *factors
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
-    yield Formula(
+    yield Paragraph(
         r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
-        r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}"
+        r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}",
+        "formula",
     )
     yield Table[Lab](key="gradient_chain", frame=lambda _: table, is_markdown=True)
     yield Paragraph(say("gradient_flow", "chain", layers=n_layers), "caption")

@@ -14,7 +14,6 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     LabelledBars,
-    LabelledRows,
     Options,
     Paragraph,
     Table,
@@ -65,7 +64,7 @@ def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
     yield Paragraph(answer, "answer")
     yield Control("tutorials_letter", say("tutorials", "follow"))
     if letter != PAPER:
-        yield _show_departures(letter)
+        yield _show_departures(seed, letter)
     yield from _show_topics(letter)
     flaws, differences = say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws)), say("tutorials", "differences")
     yield fill_panel(options, "tutorials_mistakes", flaws, lambda: _show_flaws(letter))
@@ -80,19 +79,18 @@ def _list_departures(seed: int, letter: str) -> dict[tuple[str, str], float]:
     return {DEPARTURES[field, getattr(small_config(letter), field)]: found[field] for field in order}
 
 
-def _show_departures(letter: str) -> LabelledBars[int]:
-
-    def bars(seed: int) -> LabelledRows:
-        moved = {short: effect for (short, _), effect in _list_departures(seed, letter).items()}
-        colours, texts = [palette.ATTENTION] * len(moved), [f"{effect:.2f}" for effect in moved.values()]
-        return LabelledRows([*moved], [*moved.values()], colours, texts, say("tutorials", "effects.value"))
-
+def _show_departures(seed: int, letter: str) -> LabelledBars[int]:
+    moved = {short: effect for (short, _), effect in _list_departures(seed, letter).items()}
     return LabelledBars(
         key="tutorials_effects",
         alt=say("tutorials", "effects.alt", title=SHORT_TITLES[letter]),
         caption=say("tutorials", "effects.caption"),
-        bars=bars,
-        table=lambda seed: pd.DataFrame({"largest difference": bars(seed).values}, index=pd.Index(bars(seed).labels)),
+        labels=[*moved],
+        values=[*moved.values()],
+        colours=[palette.ATTENTION] * len(moved),
+        texts=[f"{effect:.2f}" for effect in moved.values()],
+        title=say("tutorials", "effects.value"),
+        table=lambda _: pd.DataFrame({"largest difference": moved}),
     )
 
 

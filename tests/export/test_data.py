@@ -15,7 +15,7 @@ import torch
 from playground import Encoder, ModelConfig, Trace
 from playground.charts.chart import Heatmap
 from playground.charts.draw import draw_chart
-from playground.charts.head_map import head_map
+from playground.charts.heads import head_map
 from playground.charts.names import token_names
 from playground.charts.scene import Scene
 from playground.export import data

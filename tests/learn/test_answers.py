@@ -154,7 +154,7 @@ def test_both_places_are_framed_in_the_numbers(name: str, place: tuple[int, ...]
     assert isinstance(chart, Heatmap)
     assert isinstance(alone, Heatmap)
     np.testing.assert_array_equal(chart.values(None), weights)
-    cells = [(frame.rows[0], frame.columns[0]) for frame in chart.frames(None)]
+    cells = [(rows[0], columns[0]) for rows, columns, *_ in chart.frames(None)]
     best = np.unravel_index(weights.argmax(), weights.shape)
     assert cells == [tuple(best), place if name == "click" else (0, *place)]
     assert len(draw_chart(chart, Scene[Any](None)).now.figure["layout"]["shapes"]) == 2
