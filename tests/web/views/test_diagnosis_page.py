@@ -89,15 +89,6 @@ def test_whoever_has_no_code_yet_takes_a_small_random_encoder() -> None:
     }  # fmt: skip
 
 
-def test_two_mistakes_and_none() -> None:
-    app = give(file("doubled-exponent", "activation-forgotten"))
-    assert "exponent counts i twice" in answer(app)
-    assert "no activation" in answer(app)
-    app = without_error(upload(app, "diagnosis_file", file(), "mine.npz"))
-    assert answer(app).startswith("No mistake shows")
-    assert not charts(app)
-
-
 @pytest.mark.parametrize(
     ("data", "says"),
     [
@@ -122,8 +113,10 @@ def test_a_file_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
         return read_arrays(data)
 
     monkeypatch.setattr("playground.diagnosis.read_arrays", read)
-    give(file())
+    app = give(file())
     assert held == [True]
+    assert answer(app).startswith("No mistake shows")
+    assert not charts(app)
 
 
 def test_a_long_sentence_is_told() -> None:

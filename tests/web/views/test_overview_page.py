@@ -68,13 +68,6 @@ def test_no_line_leads_past_boxes_where_there_are_no_residual_connections() -> N
     assert [box["title"] for box in component_data(app, "data_flow")["after"]] == ["final norm", "vectors"]
 
 
-def test_the_shapes_of_a_batch_stand_in_a_panel_once_it_is_open() -> None:
-    assert not open_page().dataframe
-    app = open_page(overview_shapes="true", overview_batch=C_BATCH, causal="true")
-    shown = app.dataframe[0].value.set_index("intermediate")["shape"]
-    assert (shown.iloc[0], shown["layers.5.attn.mask"]) == ("(30, 200)", "(30, 1, 200, 200)")
-
-
 def test_a_text_in_another_script_is_told_once_for_the_trained_model_alone() -> None:
     arabic = "الحيوان لم يعبر الشارع"
     app = working(open_page(text=arabic))
@@ -82,11 +75,6 @@ def test_a_text_in_another_script_is_told_once_for_the_trained_model_alone() -> 
     assert "Arabic" in app.info[0].value
     assert not working(open_page(text=arabic, weights="random")).info
     assert not working(open_page(text="Ein Größenvergleich")).info
-
-
-def test_lines_of_code_are_sentences_and_the_sidebar_says_so() -> None:
-    assert "Each line is a sentence of its own" in captions(open_page(text="def f(x):\n    return x"))
-    assert "Each line is a sentence of its own" not in captions(open_page(text="def f(x): return x"))
 
 
 @pytest.mark.parametrize(
