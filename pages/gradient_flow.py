@@ -1,4 +1,4 @@
-"""What norms and residual connections do to a gradient on its way back to the first layer."""
+"""Gradient flow: two encoders, and their training."""
 
 import streamlit as st
 
@@ -33,7 +33,7 @@ def explore_gradient_flow() -> None:
 
 
 def plan_pair() -> tuple[VariantRun, ...]:
-    """Return the training of the chosen pair; raises ConfigError, RecipeError."""
+    """Return the pair's training; raises ConfigError, RecipeError."""
     recipe = view.pair_recipe(current_value("seed"))
     config = query.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
     names = dict.fromkeys(current_value(f"gradient_{which}") for which in ("first", "second"))
@@ -42,7 +42,7 @@ def plan_pair() -> tuple[VariantRun, ...]:
 
 
 def train_both() -> None:
-    """Draw the buttons that train both, and what they have learnt."""
+    """Draw the buttons, and what both have learnt."""
     st.markdown(say("gradient_flow", "train", layers=view.N_LAYERS, width=view.SIZES["d_model"]))
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.

@@ -30,7 +30,7 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import FORMER_TASKS, TASKS
 from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
-from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
+from playground.tutorials import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
@@ -224,7 +224,6 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 
 _IN_PANELS = {
     "step_ways": "step_path",
-    "tutorials_differences": "tutorials_against",
     "similarity_how": "similarity_pooling",
     "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
     "attention_drawing": "attention_show attention_hide attention_colours",
@@ -236,8 +235,7 @@ _IN_PANELS = {
     "gradient_six": "gradient_of",
     "parameters_costs": "flops_breakdown flops_by_length",
     "parameters_bought": "capability_by_parameters",
-    "parts_costs": "parts_counted ladder_costs",
-    "overview_more": "overview_attention overview_norms overview_parameters",
+    "parts_costs": "ladder_costs",
 }
 
 FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
@@ -255,13 +253,13 @@ ENCODERS = (
 """Of `analysis.gradients`, which imports pandas."""
 
 _OFF = {
-    "overview": "shapes more",
+    "overview": "shapes",
     "attention": "hide drawing steps closer",
     "norms": "closer",
     "positions": "table closer",
     "step": "dropout ways",
     "whatif": "more tokens chosen",
-    "compare": "head lengths",
+    "compare": "head",
     "gradient": "six",
     "parameters": "formulas costs bought",
     "parts": "costs",
@@ -307,8 +305,6 @@ OWN: dict[str, Param] = {
     "parts_row": Whole(12, 0, 22),
     "parts_rung": Whole(8, 0, 10),
     "parts_column": Whole(2, 0, 9),
-    "parts_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
-    "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "exercises_key": Text("", longest=40),
     "exercises_variant": Whole(0, 0, 999),

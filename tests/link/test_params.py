@@ -34,10 +34,10 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import FORMER_TASKS, TASKS
 from playground.web.choices.shortcuts import preset_values
 
-OFF = """untrained gated qk_norm share_layers final_norm scale_embeddings fused_qkv causal overview_shapes overview_more
+OFF = """untrained gated qk_norm share_layers final_norm scale_embeddings fused_qkv causal overview_shapes
 attention_hide attention_drawing attention_steps attention_closer norms_closer positions_table
 positions_closer step_dropout step_ways whatif_more whatif_tokens whatif_chosen
-compare_head compare_lengths gradient_six parameters_formulas parameters_costs parameters_bought
+compare_head gradient_six parameters_formulas parameters_costs parameters_bought
 tutorials_mistakes tutorials_five tutorials_differences encdec_show_training encdec_show_masks
 parts_costs similarity_closer similarity_ranking similarity_how"""
 ON = "bias first_norm embedding_norm residual training_causal training_layer_norm"
@@ -61,11 +61,11 @@ norms_view=tokens,positions_view=this sentence
 step_path=as the data moves,step_stage=embedding,whatif_view=what followed
 whatif_parts=heads,whatif_on=sentence vector
 gradient_of=whole layer,gradient_first=no norm,gradient_second=no norm; no residual
-parameters_model=sidebar,parameters_view=components,tutorials_against=E,tutorials_letter=A,lab_level=easy
+parameters_model=sidebar,parameters_view=components,tutorials_letter=A,lab_level=easy
 encdec_source=trained example,encdec_example=the small black cat sees a white house,encdec_example_attention=cross
 encdec_attention=cross,training_task=Reverse,training_optimizer=adam,training_schedule=paper,training_attention=self
 regularisers_task=Reverse,regularisers_data=small,regularisers_seeds=1,regularisers_measure=accuracy
-regularisers_optimizer=adamw,parts_view=one part away,parts_counted=as trained here,similarity_pooling=mean
+regularisers_optimizer=adamw,parts_view=one part away,similarity_pooling=mean
 similarity_view=token by token"""
 EMPTY = "lesson exercises_key run training_text training_sequence similarity_list"
 

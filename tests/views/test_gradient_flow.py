@@ -13,6 +13,7 @@ from playground.charts.chart import Curves, Item, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
+from playground.link.lab import Lab
 from playground.link.params import PARAMS, write
 from playground.link.query import values_of_preset
 from playground.presets import PRESETS
@@ -23,13 +24,13 @@ from playground.training.variants import VariantsState, VariantTraining
 from playground.views.gradient_flow import (
     N_LAYERS,
     SIZES,
-    Encoders,
     draw_pair,
     find_outcome,
     find_way,
     gradient_scene,
     pair_recipe,
     pair_trainings,
+    run_back,
     show_gradient_flow,
 )
 from tests.views.scenes import SMALL, parts_of
@@ -38,7 +39,7 @@ PARTS = ("whole layer", "attention", "feed-forward", "stream")
 PAIR = {"gradient_first": "no norm", "gradient_second": "pre-norm, no residual"}
 
 
-def show(**query: object) -> tuple[Scene[Encoders], list[Item]]:
+def show(**query: object) -> tuple[Scene[Lab], list[Item]]:
     """The page of a small encoder of 3 layers."""
     small = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "d_ff": 32, "text": "abcd"}
     asked = query if "d_model" in query else small | {"gradient_layers": 3} | query
@@ -52,7 +53,7 @@ def chart(items: list[Item], key: str) -> Any:
     return next(each for each in items if isinstance(each, Curves | Table) and each.key == key)
 
 
-def lines(scene: Scene[Encoders], items: list[Item], key: str) -> dict[str, Any]:
+def lines(scene: Scene[Lab], items: list[Item], key: str) -> dict[str, Any]:
     return {curve.name: curve.y for curve in chart(items, key).curves(scene.now)}
 
 
@@ -96,8 +97,8 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     preset = {"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True)
     cases: dict[str, str] = {}
     for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
-        scene, _ = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
-        cases |= {each.name: find_way(scene.now.flow(each)["whole layer"])[0] for each in scene.now.pair}
+        scene, items = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
+        cases |= {name: find_way(norms)[0] for name, norms in lines(scene, items, "gradient_by_layer").items()}
     assert {name for name, case in cases.items() if case != "arrives"} == {"no norm, no residual"}
 
 
@@ -108,23 +109,18 @@ def test_what_the_encoders_do_not_share_changes_nothing() -> None:
 
 
 def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits() -> None:
-    for query in (
-        {"text": "a", "gradient_layers": 1, "positions": "none"},
-        {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"},
-    ):
+    deep = {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"}
+    for query in ({"text": "a", "gradient_layers": 1, "positions": "none"}, deep):
         scene, items = show(**query)
-        for each in items:
-            if isinstance(each, Curves):
-                draw_chart(each, scene)
+        draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
 def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
     short, long = (show(text="ab" * n)[0].now for n in (32, 50))
-    for name, norms in short.norms("stream").items():
-        np.testing.assert_array_equal(norms, long.norms("stream")[name])
-    lab = replace(long.lab, source=type(long.lab.source)(max_parameters=1_000))
+    one, other = (run_back(lab, VARIANTS[0], 3)["stream"] for lab in (short, long))
+    np.testing.assert_array_equal(one, other)
     with pytest.raises(TooLargeError):
-        replace(long, lab=lab).flow(long.pair[0])
+        run_back(replace(long, source=type(long.source)(max_parameters=1_000)), VARIANTS[0], 3)
 
 
 def train(first: str, second: str, **changes: Any) -> VariantsState:

@@ -11,7 +11,18 @@ import streamlit as st
 from playground.language.text import english_tokenizer
 from playground.link import english, params
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, LOCKED, OWN, PARAMS, SHARED, SMALL, TASK_TITLES
+from playground.link.params import (
+    ARCHITECTURE,
+    DEFAULT_TEXT,
+    FOCUS,
+    LOCKED,
+    OWN,
+    PARAMS,
+    SHARED,
+    SMALL,
+    TASK_TITLES,
+    write_all,
+)
 from playground.link.query import read, shape_to_train, values_of_preset
 from playground.model.changes import Change
 from playground.text import split_sentences
@@ -43,7 +54,7 @@ def choose(chosen: Mapping[str, Any]) -> None:
 
 def choose_places(**chosen: object) -> None:
     """Choose places of the focus, or values of a page's own parameters, which are checked like a link's."""
-    readings = {key: read(key, [str(value)]) for key, value in chosen.items() if key in PARAMS}
+    readings = {key: read(key, write_all(value)) for key, value in chosen.items() if key in PARAMS}
     setup.set_values({key: value for key, (value, complaint) in readings.items() if complaint is None})
 
 
