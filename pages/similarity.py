@@ -1,6 +1,6 @@
 """Sentences beside each other: which are alike, by which tokens and words, and from which layer on."""
 
-from playground.analysis.sentences import leave_words_out, pool, sentence_similarity, token_contributions
+from playground.analysis.sentences import SentenceDepths, leave_words_out, pool, token_contributions
 from playground.limits import MAX_LISTED
 from playground.views.similarity import sentences_scene, show_similarity
 from playground.web.choices import widgets
@@ -30,4 +30,4 @@ def explore_similarity() -> None:
 
 panels.draw_heading("How alike are the sentences' vectors?")
 explore_similarity()
-panels.code_behind("similarity", pool, sentence_similarity, token_contributions, leave_words_out)
+panels.code_behind("similarity", pool, SentenceDepths.similarity, token_contributions, leave_words_out)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Page:
-    """One page of the app; what the menu says of it is `purpose-<path>` in `words/en/frame.ftl`."""
+    """One page; the menu's words on it are `purpose-<path>` in `words/en/frame.ftl`."""
 
     path: str
     title: str
@@ -28,12 +28,11 @@ class Page:
 
     @property
     def shows_changes(self) -> bool:
-        """Whether what it shows has the visitor's changes of the computation."""
+        """Whether it shows the visitor's changes."""
         return not (self.own_networks or self.untouched)
 
 
 def _apart(path: str, title: str, group: str, prefix: str = "", exports: str = "encoder") -> Page:
-    """A page that runs neither the visitor's text nor their network."""
     return Page(path, title, group, prefix, own_networks=True, runs_text=False, exports=exports)
 
 

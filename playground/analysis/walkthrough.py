@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from playground.analysis.attention import merge_moves_results
 from playground.analysis.tex import Floats, number
 from playground.config import ModelConfig
 from playground.model.change_texts import write_formula
@@ -61,7 +60,7 @@ class Walk:
         return keys
 
     def of_query(self, name: str) -> Floats:
-        """Return the query's row of an array of this layer, of this head if it has heads."""
+        """Return the query's row of an array."""
         return self._row(self.layer[name])
 
     def computed(self, name: str) -> Floats:
@@ -106,7 +105,7 @@ class Walk:
         return found
 
     def turn(self, x: Floats, places: ArrayLike) -> Floats:
-        """Turn vectors by rotary positions: (…, d_head) at one place, or (…, tokens, d_head) at a place each."""
+        """Turn (…, d_head) at one place, or (…, tokens, d_head) at a place each."""
         angles = np.multiply.outer(places, self.rotary_frequencies())  # (…, d_head / 2)
         cosines, sines = np.cos(angles), np.sin(angles)
         first, second = np.split(x, 2, axis=-1)
@@ -119,7 +118,7 @@ class Walk:
         return found.astype(np.float64)
 
     def projected(self, name: str) -> Floats:
-        """Return the head's `q`, `k` or `v` as the linear map gives them: (T, d_head)."""
+        """Return `q`, `k` or `v` as the map gives them: (T, d_head)."""
         return self._of_head(name, "projected", "")
 
     def normed(self, name: str) -> Floats:
@@ -136,10 +135,11 @@ class Walk:
     @property
     def merge_moves_results(self) -> bool:
         """Whether merging the heads puts results at other positions than their query's."""
-        return merge_moves_results(self.config, len(self.layer.run.tokens))
+        several = self.config.n_heads > 1 and len(self.layer.run.tokens) > 1
+        return self.config.head_merge == "reshape" and several
 
     def pieces(self) -> list[tuple[int, int]]:
-        """Return the head and the token of each d_head numbers of the merged vector, in order."""
+        """Return head and token of each piece of the merged vector."""
         n_heads, n_tokens = self.config.n_heads, len(self.layer.run.tokens)
         if self.config.head_merge == "transpose":
             return [(head, self.query) for head in range(n_heads)]
@@ -205,7 +205,7 @@ class ChangedPoint:
 
 
 def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
-    """Return the points after a stage where changes set numbers of this walk's tokens and head."""
+    """Return where changes set numbers of this walk after a stage."""
     stages = order(walk.config)
     points = _POINTS.get(stage, ()) + (_LAST if stage == stages[-1] else ())
     met = next(each for each in ("rotation", "norm of q and k", "projections") if each in stages)

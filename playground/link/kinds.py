@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from playground.limits import MAX_CHARACTERS
@@ -29,6 +29,8 @@ class Choice(_Kind):
     default: str
     options: Sequence[str]
     captions: Sequence[str] = ()
+    former: Mapping[str, str] = field(default_factory=dict)
+    """Words that links once had, and the nearest option."""
 
 
 @dataclass(frozen=True)
@@ -90,9 +92,11 @@ def read_param(param: Param, texts: Sequence[str]) -> Reading:
     """Read a parameter's texts in a link: of several the last counts; a number becomes the nearest inside."""
     text = texts[-1]
     match param:
-        case Choice(default, options):
+        case Choice(default, options, _, former):
             listed = options if len(options) <= _MOST_NAMED else (*options[:3], "…")
-            return (text, None) if text in options else (default, f"is not one of {', '.join(listed)}")
+            return (
+                (text, None) if text in options else (former.get(text, default), f"is not one of {', '.join(listed)}")
+            )
         case Several(default, options):
             known = tuple(dict.fromkeys(word for word in texts if word in options))
             is_good = all(not word or word in options for word in texts)

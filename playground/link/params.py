@@ -27,10 +27,10 @@ from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.text.wording import quote_text
 from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS
+from playground.training.tasks import FORMER_TASKS, TASKS
 from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
-from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
+from playground.tutorials import LONG_TITLES, SHORT_TITLES, TITLES
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
@@ -52,7 +52,7 @@ STRENGTHS: dict[str, Param] = {
 }
 """How strong each regulariser may be, by the recipe's field."""
 
-_OPTIMIZER = {
+_OPTIMIZER: dict[str, Any] = {
     "label": "optimiser · `optimizer`",
     "help_text": "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay "
     "apart from it (Loshchilov & Hutter 2019). sgd: one step size for all, with momentum 0.9.",
@@ -82,7 +82,7 @@ LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
 
 TRAINING: dict[str, Param] = {
-    "training_task": Choice("Reverse", tuple(TASK_TITLES)),
+    "training_task": Choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
     **{f"training_{name}": param for name, param in RECIPE.items()},
     "training_attention": Choice("self", ("self", "encoder self", "decoder self", "cross")),
     "training_layer": Whole(0, 0, 7),
@@ -90,8 +90,6 @@ TRAINING: dict[str, Param] = {
     "training_moment": Whole(LAST_MOMENT, 0, LAST_MOMENT),
     "training_sequence": Text("", longest=1_000),
     "training_prompt": Text("The ", longest=200),
-    "training_heat": Size(0.7, (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)),
-    "training_top_k": Whole(0, 0, 20),
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
@@ -111,7 +109,7 @@ COMPARED: dict[str, Param] = {
 """The same, once it is chosen: none is off."""
 
 ABLATION: dict[str, Param] = {
-    "regularisers_task": Choice("Reverse", tuple(TASK_TITLES)),
+    "regularisers_task": Choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
     "regularisers_data": Choice("small", ("small", "plenty")),
     "regularisers_seeds": Choice("1", ("1", "3")),
     "regularisers_chosen": Several(
@@ -138,7 +136,7 @@ def _read_run(text: str) -> Reading:
 
 
 def _read_setting(field: str, setting: Setting) -> Param:
-    shown = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
+    shown: dict[str, Any] = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
     default = getattr(TRAINED, field)
     if field in CHOICES:
         return Choice(default, CHOICES[field], **shown)
@@ -226,7 +224,6 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 
 _IN_PANELS = {
     "step_ways": "step_path",
-    "tutorials_differences": "tutorials_against",
     "similarity_how": "similarity_pooling",
     "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
     "attention_drawing": "attention_show attention_hide attention_colours",
@@ -238,8 +235,7 @@ _IN_PANELS = {
     "gradient_six": "gradient_of",
     "parameters_costs": "flops_breakdown flops_by_length",
     "parameters_bought": "capability_by_parameters",
-    "parts_costs": "parts_counted ladder_costs",
-    "overview_more": "overview_attention overview_norms overview_parameters",
+    "parts_costs": "ladder_costs",
 }
 
 FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
@@ -257,13 +253,13 @@ ENCODERS = (
 """Of `analysis.gradients`, which imports pandas."""
 
 _OFF = {
-    "overview": "shapes more",
+    "overview": "shapes",
     "attention": "hide drawing steps closer",
     "norms": "closer",
     "positions": "table closer",
     "step": "dropout ways",
     "whatif": "more tokens chosen",
-    "compare": "head lengths",
+    "compare": "head",
     "gradient": "six",
     "parameters": "formulas costs bought",
     "parts": "costs",
@@ -306,8 +302,6 @@ OWN: dict[str, Param] = {
     "parts_row": Whole(12, 0, 22),
     "parts_rung": Whole(8, 0, 10),
     "parts_column": Whole(2, 0, 9),
-    "parts_counted": Choice("as trained here", ("as trained here", "as large as BERT base")),
-    "tutorials_against": Choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "exercises_key": Text("", longest=40),
     "exercises_variant": Whole(0, 0, 999),

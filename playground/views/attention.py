@@ -17,7 +17,7 @@ from playground.analysis.attention import (
     search_heads,
 )
 from playground.analysis.comparison import sentence_change
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -29,6 +29,7 @@ from playground.charts.chart import (
     HeadLines,
     Heatmap,
     Item,
+    Lines,
     Mask,
     Options,
     Panel,
@@ -37,16 +38,16 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Array
-from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
 from playground.charts.heads import (
+    CLICK_CELL,
+    FOR_FINGERS,
     SMALLEST_WEIGHT,
-    Lines,
-    WeightScale,
     choose_tokens,
     head_lines,
+    head_map,
+    number_by_head,
     shrink,
     strongest_keys,
-    weight_colours,
 )
 from playground.charts.names import quote_place, token_names
 from playground.charts.scene import Scene, note_nearest
@@ -100,7 +101,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
 
 
 def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:
-    """Return whom the query attends to: the key `most`, an `other`, it as the `only` one; or that it is `hidden`."""
+    """Return whom the query attends to: the key `most`, an `other`, the `only` one; or that it is `hidden`."""
     place = focus.within(run.config)
     row = _shown_pattern(run, focus, options)[place.query]
     query, key = (quote_place(run.tokens, each) for each in (place.query, place.key))
@@ -139,13 +140,12 @@ def _is_hidden_everywhere(run: Run, focus: Focus) -> bool:
 
 
 def _show_quick_changes(scene: Heads) -> Iterator[Item]:
-    """Buttons that switch the head off or cut its link, and what a change that is made has moved."""
     lab, focus = scene.now, scene.focus
     cut = (focus.query, focus.key, 0.0)
     wanted = {"off": Change("zero", focus.layer, focus.head), "cut": Change("weight", focus.layer, focus.head, cut)}
     yield offer_changes(lab, "quick", {say("attention", f"try-{kind}"): [each] for kind, each in wanted.items()})
     if any(change in lab.fitted_changes.applied for change in wanted.values()):
-        moved = float(sentence_change(lab.without_changes.run, lab.run).relative)
+        moved = sentence_change(lab.without_changes.run, lab.run)
         yield Group("quick_effect", (Paragraph(say("attention", "moved-by", moved=moved)),))
 
 
@@ -153,7 +153,7 @@ def _show_quick_changes(scene: Heads) -> Iterator[Item]:
 
 
 def _shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
-    """Return one head's weights (T, T), or the average of the layer's heads; of the nearest head that the run has."""
+    """Return one head's weights (T, T), or the average of the layer's heads."""
     place = focus.within(run.config)
     heads: Array = run.pattern(place.layer)
     shown: Array = heads.mean(axis=0) if options["attention_show"] == AVERAGE else heads[place.head]
@@ -161,7 +161,6 @@ def _shown_pattern(run: Run, focus: Focus, options: Options) -> Array:
 
 
 def _visible_tokens(run: Run, options: Options) -> Mask:
-    """(T,): the tokens that maps show."""
     return ~run.special if options["attention_hide"] else np.full(len(run.tokens), True)
 
 
@@ -174,10 +173,6 @@ def _name_shown(run: Run, focus: Focus, options: Options) -> str:
 
 def _name_nearest(pinned: Run, focus: Focus, options: Options) -> str:
     return f"{_name_shown(pinned, focus, options)}.{note_nearest(focus, focus.within(pinned.config))}"
-
-
-def _scale(options: Options) -> WeightScale:
-    return WeightScale(square_root=options["attention_colours"] == "square root")
 
 
 def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
@@ -194,7 +189,7 @@ def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
         weights=lambda subject: _shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(layer_of(subject)) & ~subject.run.padding[:, None],
         window=lambda subject: subject.run.config.window_of(layer_of(subject)),
-        colours=weight_colours(_scale(options)),
+        colours=colour_scales.weight_colours(square_root=options["attention_colours"] == "square root"),
         caption=say("attention", "map.caption", name=name),
         alt=say("attention", "map.alt", name=name),
         click=CLICK_CELL,
@@ -226,7 +221,7 @@ def _all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
         weights=lambda subject: _visible_patterns(subject.run, options),
         queries=lambda _: tokens,
         keys=lambda _: tokens,
-        scale=_scale(options),
+        square_root=options["attention_colours"] == "square root",
         click=say("attention", "grid.click"),
         opens="attention_pattern",
         saved_as="attention_all_heads",
@@ -262,7 +257,6 @@ def _show_lines(scene: Heads, options: Options) -> Iterator[Item]:
 
 
 def _query_table(scene: Heads, options: Options) -> dict[str, Any]:
-    """The table of the query's weights, the largest first; a click on a row chooses its key."""
     run, names = scene.now.run, np.array(token_names(scene.now.run.tokens))
     visible = _visible_tokens(run, options) & ~run.padding
 
@@ -373,7 +367,7 @@ def _show_known_for(scene: Heads, options: Options) -> Iterator[Item]:
 
 @once
 def habits_in_probes(lab: Lab) -> Habits:
-    """Return what heads do in fixed sentences; raises InputError if the tokenizer does not know their words."""
+    """Return what heads do in fixed sentences; raises InputError if the tokenizer lacks their words."""
     if lab["tokenizer"] == "word" and lab.config.vocab_size:
         raise InputError("The tokenizer word knows the words of your own text alone, and not the fixed sentences.")
     probes = lab.at(lab.state.with_sentences(PROBES))

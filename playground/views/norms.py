@@ -1,6 +1,7 @@
-"""How long vectors get on their way through the encoder, and what norms do to them."""
+"""The page Norms: how long vectors get, and what norms do to them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
@@ -25,7 +25,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.names import escape_markdown, quote_place
+from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.language.family import change
 from playground.runs.encoder_run import Run
@@ -37,17 +37,17 @@ PARTS = {
     "attention": ("attention", palette.ATTENTION),
     "feed-forward": ("feed-forward", palette.FEED_FORWARD),
 }
-"""The parts' names on a page, and their colours."""
+"""Names and colours."""
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the page: lengths by depth, why, one norm at work, and a closer view."""
+    """Yield lengths by depth, why, one norm at work, and a closer view."""
     first, last = median_lengths(scene.now)[[0, -1]]
     sizes = {"layers": scene.now.config.n_layers, "tokens": scene.now.n_real}
     yield Paragraph(say("norms", "answer", first=first, last=last, **sizes), "answer")
     case, numbers = find_cause(scene.now)
-    reasons = [Paragraph(say("norms", f"why-{case}", **numbers)), *compare_ends(scene)]
-    yield Group("", (lengths_by_depth(scene), *reasons), is_proof=True)
+    why = Paragraph(say("norms", f"why-{case}", **numbers))
+    yield Group("", (lengths_by_depth(scene), why), is_proof=True)
     yield from show_norm_effect(scene)
     deep = {name: describe_lost(change(n_layers=12, norm_placement=name)) for name in ("pre", "post")}
     yield Paragraph(say("norms", "trained", **deep))
@@ -56,27 +56,19 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the view that `norms_view` names."""
+    """Yield the chosen view."""
     yield Control("norms_view", say("norms", "view"), say("norms", "view.help"))
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
 def median_lengths(run: Run) -> Array:
-    """Return median lengths of the residual stream by depth, (L + 1,)."""
+    """Return median lengths by depth, (L + 1,)."""
     medians: Array = np.median(streams.lengths(run)["residual"], axis=1)
     return medians
 
 
-def compare_ends(scene: Scene[Run]) -> Iterator[Paragraph]:
-    """Yield both median lengths after the last layer, if two are compared."""
-    if scene.pinned is not None:
-        before, after = (median_lengths(run)[-1] for run in scene.both)
-        names = {"pinned": escape_markdown(scene.pinned_name), "now": escape_markdown(scene.now_name)}
-        yield Paragraph(say("norms", "pinned", before=before, after=after, **names))
-
-
 def find_cause(run: Run) -> tuple[str, dict[str, float]]:
-    """Return what decides lengths: the norms' place, `none`, or `alone` (no residuals)."""
+    """Return what decides lengths: the norms' place, `none`, or `alone`."""
     config, real = run.config, ~run.padding
     if config.norm != "none" and config.norm_placement == "post":
         medians = median_lengths(run)[1:]
@@ -89,7 +81,7 @@ def find_cause(run: Run) -> tuple[str, dict[str, float]]:
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
-    """Return median lengths by depth, a curve a part, with a band without outliers."""
+    """Return median lengths by depth, with a band without outliers."""
     n_layers = max(run.config.n_layers for run in (scene.now, scene.pinned) if run is not None)
     layers = range(0, n_layers, figures.round_step(n_layers, 12))
     names = ["emb.", *map(str, layers)]
@@ -103,7 +95,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         reading=lambda run: say("norms", "lengths.reading", **_ends(streams.lengths(run)["residual"][-1])),
         curves=length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
-        y=[figures.length_axis("median length")],
+        y=figures.length_axis("median length"),
         table=lambda run: streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer"),
         click=say("norms", "lengths.click"),
     )
@@ -138,7 +130,7 @@ def length_curves(run: Run) -> list[Curve]:
 
 
 def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield the chosen token's vector at each norm of the chosen layer."""
+    """Yield the token at each norm of the layer."""
     config, layer = scene.now.config, scene.focus.layer
     token = quote_place(scene.now.tokens, scene.focus.query)
     yield Paragraph(say("norms", f"effect-{config.norm}", token=token, layer=layer))
@@ -148,14 +140,14 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Array]:
-    """Return a token's vector before a norm, normalised, and after gain and bias, (D,); empty without that norm."""
+    """Return a vector before a norm, normalised, and after gain and bias, (D,), if there is that norm."""
     name = f"layers.{layer}.norm{number}"
     if run.config.norm == "none" or f"{name}.in" not in run.arrays:
         return {}
     before = run.arrays[f"{name}.in"][token]
     scaling = "× gain" if run.config.norm == "rms" else "× gain + bias"
     with np.errstate(invalid="ignore", over="ignore"):  # what has overflowed is NaN, as everywhere
-        normalised = streams.normalise_by_hand(before, run.config).normalized
+        normalised, _ = streams.normalise_by_hand(before, run.config)
     return {"before": before, "normalised": normalised, scaling: run.arrays[f"{name}.out"][token]}
 
 
@@ -204,51 +196,50 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield mean and standard deviation of features around every norm."""
-    yield Curves(
-        key="norm_statistics",
-        alt=say("norms", "statistics.alt"),
-        caption=say("norms", "statistics.caption", features=scene.now.config.d_model),
-        curves=_statistic_curves,
-        x=Axis("norm, in the order of the computation"),
-        y=[figures.length_axis("std of features"), lambda _: {"title": "mean of features"}],
-        height=460,
-        table=_statistics,
-    )
+    """Yield standard deviation and mean of features around every norm."""
+    axes = {"std": figures.length_axis("std of features"), "mean": lambda _: {"title": "mean of features"}}
+    for statistic, axis in axes.items():
+        yield Curves(
+            key="norm_statistics" if statistic == "std" else "norm_means",
+            alt=say("norms", f"statistics-{statistic}.alt"),
+            caption=say("norms", f"statistics-{statistic}", features=scene.now.config.d_model),
+            curves=partial(_statistic_curves, statistic=statistic),
+            x=Axis("norm, in the order of the computation"),
+            y=axis,
+            height=300,
+            table=_statistics if statistic == "std" else None,
+        )
 
 
 def _statistics(run: Run) -> pd.DataFrame:
     return streams.norm_statistics(streams.norm_points(run))
 
 
-def _statistic_curves(run: Run) -> list[Curve]:
+def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
     table, colours = _statistics(run), {"before": palette.RESIDUAL, "after": palette.NORMS}
+    names, columns = table.index.to_numpy(str), table.astype(np.float32)
     return [
-        Curve(
-            f"{when} the norm", table.index.to_numpy(str), table[f"{statistic} {when}"].to_numpy(np.float32), colour,
-            hover=f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>", panel=panel,
-        )
-        for panel, statistic in enumerate(("std", "mean"))
+        Curve(f"{when} the norm", names, columns[f"{statistic} {when}"].to_numpy(), colour)
         for when, colour in colours.items()
-    ]  # fmt: skip
+    ]
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield one norm of one token by its formula."""
+    """Yield one norm by its formula."""
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
         return
     points = streams.norm_points(run)
     name, ends = list(points.items())[min(options["norms_norm"], len(points) - 1)]
     x, out = (vectors[token] for vectors in ends)
-    hand = streams.normalise_by_hand(x, run.config)
-    numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
+    normalised, off = streams.normalise_by_hand(x, run.config)
+    numbers = pd.DataFrame({"x": x, "normalised": normalised, "out": out}).rename_axis("feature")
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
         Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
-        Formula(streams.formula(run.config)),
-        Formula(streams.formula_with_numbers(x, hand, run.config)),
-        Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption"),
+        Paragraph(streams.formula(run.config), "formula"),
+        Paragraph(streams.formula_with_numbers(x, run.config), "formula"),
+        Paragraph(say("norms", "by-hand.checked", off=off, features=x.size, out=out[0]), "caption"),
         Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False),
     )
     yield Group("norm_by_hand", items)

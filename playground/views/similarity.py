@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from playground.analysis import sentences
 from playground.analysis.sentences import (
-    LeftOutWords,
     Pair,
     Pooling,
     SentenceDepths,
@@ -25,12 +25,10 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
     LabelledBars,
-    LabelledRows,
     Menu,
     Options,
     Paragraph,
@@ -100,26 +98,22 @@ class Sentences:
 
     @property
     def changes_for_any_text(self) -> Changes:
-        """Those that mean the same in a text with a word less."""
+        """Changes that mean the same without a word."""
         return tuple(tuple(filter(is_for_any_text, each)) for each in self.changes)
 
     def pair(self, pooling: Pooling, numbers: Sequence[int]) -> Pair:
-        """Return the sentences of these numbers, from 1, or the last ones, with their cosine."""
+        """Return the sentences of these numbers, from 1, with their cosine."""
         first, second = (min(number, len(self.texts)) - 1 for number in numbers)
         return Pair(first, second, float(self.depths.similarity(pooling)[first, second]))
 
 
 def sentences_scene(view: LinkedView) -> Scene[Sentences]:
-    """Return the view's sentences with those of its list; raises as `list_sentences`."""
+    """Return the view's sentences and its list's; raises as `list_sentences`."""
     return Scene(list_sentences(view.lab, view.values["similarity_list"]))
 
 
 def list_sentences(lab: Lab, listed: str = "") -> Sentences:
-    """Return the lab's sentences and listed ones, or the example beside one; as many as can be run together.
-
-    Raises:
-        PlaygroundError: there is none, the tokenizer cannot read them, the model is too large, or numbers overflow.
-    """
+    """Return the lab's and listed sentences, or an example; raises PlaygroundError if none can be read or run."""
     typed = lab.text.sentences
     pasted = split_sentences(listed, max(MAX_LISTED - len(typed), 1), "list")
     is_example = not pasted.sentences and len(typed) < 2 and lab["weights"] in ("minilm", "random")
@@ -145,7 +139,6 @@ def list_sentences(lab: Lab, listed: str = "") -> Sentences:
 
 
 def _with_sentences(lab: Lab, texts: tuple[str, ...]) -> Lab:
-    """A lab of these sentences that looks at the one that the lab looks at, or at the first."""
     (chosen,) = lab.text.sentences[lab.sentence : lab.sentence + 1] or texts[:1]
     return lab.at(lab.state.with_sentences(texts, texts.index(chosen) if chosen in texts else 0))
 
@@ -158,8 +151,10 @@ def read_depths(lab: Lab, changes: Changes) -> SentenceDepths:
 
 
 @once
-def leave_words_out(lab: Lab, changes: Changes, side: int, other: int, pooling: Pooling) -> LeftOutWords:
-    """Run one sentence without each of its words, beside another one; every change is one for any text."""
+def leave_words_out(
+    lab: Lab, changes: Changes, side: int, other: int, pooling: Pooling
+) -> list[tuple[str, int | None, float]]:
+    """Run one sentence without each of its words, beside another one."""
     vector = read_depths(lab, changes).pooled[pooling][-1, other]
     options = {"seed": lab["seed"], "causal": lab["causal"], "interventions": changes[side]}
     with turn_on_text(lab.source, lab.run_key) as (encoder, batch):
@@ -170,7 +165,7 @@ def leave_words_out(lab: Lab, changes: Changes, side: int, other: int, pooling: 
 
 
 def show_similarity(scene: Scene[Sentences], options: Options) -> Iterator[Item]:
-    """Yield the closest pair beside the chosen one, each cosine, what was run, and why two sentences are alike."""
+    """Yield the closest pair, every cosine, what was run, and why two sentences are alike."""
     subject, pooling = scene.now, options["similarity_pooling"]
     pair = subject.pair(pooling, [int(options[place]) for place in SENTENCE_PAIR])
     yield Paragraph(answer_pairs(subject, pooling, pair), "answer")
@@ -200,7 +195,7 @@ def _show_list(subject: Sentences) -> Iterator[Item]:
 
 
 def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
-    """Return the closest pair, the chosen one if it is another, and whether the weights are random."""
+    """Return the closest pair, and the chosen one."""
     pairs = rank_pairs(subject.depths.similarity(pooling))
     if not pairs:
         return say("similarity", "answer-one")
@@ -316,23 +311,23 @@ def _show_contributions(subject: Sentences, pooling: Pooling, pair: Pair) -> Ite
 
 
 def _token_sums(place: int, side: int, tokens: Sequence[str], sums: Array) -> LabelledBars[Sentences]:
-    """Draw what each token of a sentence adds; the smallest are added up in one bar."""
     which, names = ("first", "second")[place], token_names(tokens)
     labels, values = add_up_smallest(names, sums)[1:]
     return LabelledBars(
         key=f"similarity_tokens_{which}",
         alt=say("similarity", "sums.alt", which=which),
         caption=say("similarity", "sums.caption", number=side + 1),
-        bars=lambda _: signed_bars(labels, values, say("similarity", "tokens.axis")),
+        **signed_bars(labels, values, say("similarity", "tokens.axis")),
         table=lambda _: pd.DataFrame({"adds": sums}, names),
     )
 
 
-def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> LabelledRows:
-    """Return bars with three decimals and a sign, coloured by it."""
+def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> dict[str, Any]:
+    """Return bars with signs and three decimals."""
     by_sign = {1: palette.ATTENTION, 0: palette.RESIDUAL, -1: palette.FEED_FORWARD}
     colours = [by_sign[int(np.sign(round(value, 3)))] for value in values]
-    return LabelledRows(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
+    texts = [write_decimals(value, 3, "+") for value in values]
+    return {"labels": names, "values": values, "colours": colours, "texts": texts, "title": title}
 
 
 def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
@@ -346,22 +341,21 @@ def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator
     yield Columns(tuple((_word_changes(which, side[0], left_out[which], cosine),) for which, side in sides.items()))
 
 
-def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) -> Item:
-    if not left_out.words:
+def _word_changes(which: str, side: int, left_out: list[tuple[str, int | None, float]], cosine: float) -> Item:
+    if not left_out:
         return Paragraph(say("similarity", "left-out.one", number=side + 1), "info")
-    after = np.array(left_out.similarities)
+    words, places, cosines = zip(*left_out, strict=True)
+    after = np.array(cosines)
     changes = after - cosine
     shown, largest = keep_largest(changes), int(np.abs(changes).argmax())
-    words = zip(map(shortened, left_out.words), left_out.places, strict=True)
-    names = [word if place is None else name_place(word, place) for word, place in words]
-    told = {"word": quote_token(left_out.words[largest]), "before": cosine, "after": after[largest]}
+    pairs = zip(map(shortened, words), places, strict=True)
+    names = [word if place is None else name_place(word, place) for word, place in pairs]
+    told = {"word": quote_token(words[largest]), "before": cosine, "after": after[largest]}
     return LabelledBars(
         key=f"similarity_left_out_{which}",
         alt=say("similarity", "left-out.alt", which=which),
         caption=say("similarity", "left-out.caption", number=side + 1, **told),
-        bars=lambda _: signed_bars(
-            [names[i] for i in shown], changes[shown].tolist(), say("similarity", "left-out.axis")
-        ),
+        **signed_bars([names[i] for i in shown], changes[shown].tolist(), say("similarity", "left-out.axis")),
         table=lambda _: pd.DataFrame({"cosine without it": after, "change": changes}, names),
     )
 
@@ -380,7 +374,7 @@ def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[I
         caption=say("similarity", "depths.caption"),
         curves=lambda _: curves,
         x=Axis("blocks passed", options={"dtick": 1}),
-        y=[lambda _: {"title": "cosine"}],
+        y=lambda _: {"title": "cosine"},
         height=340,
         table=lambda _: pd.DataFrame(lines, pd.Index(depths, name="blocks passed")),
     )
@@ -390,9 +384,10 @@ def _explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]
     case = {"mean": "mean", "first token": "first", "mean with padding": "padding"}[pooling]
     yield Paragraph(say("similarity", f"pooling-{case}"))
     yield Paragraph(say("similarity", "reading"))
-    yield Formula(
+    yield Paragraph(
         r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "
-        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}"
+        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}",
+        "formula",
     )
     n, m = (int((token_weights(subject.depths.padding[side], pooling) > 0).sum()) for side in pair[:2])
     yield Paragraph(say("similarity", "parts", n=n, m=m))

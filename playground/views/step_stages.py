@@ -15,8 +15,8 @@ from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Columns, Heatmap, Item, Vectors, token_axis
 from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
-from playground.charts.figure import PALE, Array, Frame
-from playground.charts.head_map import CLICK_CELL, head_map
+from playground.charts.figure import PALE, Array
+from playground.charts.heads import CLICK_CELL, head_map
 from playground.charts.names import quote_token, token_names
 from playground.words import say
 
@@ -25,7 +25,7 @@ Numbers = Callable[[Walk], Mapping[str, Floats]]
 
 
 def find_idea(walk: Walk, stage: str) -> str:
-    """The message that has a stage's idea in this architecture."""
+    """Return the message of a stage's idea in this architecture."""
     config = walk.config
     special = {
         "embedding": ("vectors", not config.vocab_size),
@@ -46,7 +46,7 @@ def find_idea(walk: Walk, stage: str) -> str:
 def draw_vectors(
     walk: Walk, key: str, rows: Numbers, /, *, numbers: str = "number in the vector", **values: Any
 ) -> Vectors[Walk]:
-    """Vectors of the walk below one another, with columns called `numbers`; `values` are those of the caption."""
+    """Draw vectors below one another; `values` are the caption's."""
     return Vectors(
         key=f"step_{key}",
         alt=say("steps", "vectors.alt", names=", ".join(rows(walk))),
@@ -61,7 +61,7 @@ def draw_vectors(
 def draw_bars(
     walk: Walk, key: str, title: str, numbers: Numbers, caption: str, *, masked: bool = True, click: str = ""
 ) -> Bars[Walk]:
-    """One number a key, as bars, by series; without those of masked keys, unless the mask is still to come."""
+    """Draw one number a key, by series."""
 
     def table(walk: Walk) -> pd.DataFrame:
         names = token_names(walk.layer.run.tokens)
@@ -169,7 +169,7 @@ def _show_projections(walk: Walk) -> Iterator[Item]:
         more="a larger number",
         colours=colour_scales.around_zero,
         frames=lambda _: [
-            Frame((row, row), (i * n, i * n + n - 1), palette.FOCUS) for i, row in enumerate(rows.values())
+            ((row, row), (i * n, i * n + n - 1), palette.FOCUS, 3) for i, row in enumerate(rows.values())
         ],
         table=lambda walk: pd.DataFrame(
             {name: walk.layer.computed(f"attn.{name}")[walk.head, row] for name, row in rows.items()}

@@ -27,7 +27,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Frame
-from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
+from playground.charts.heads import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
@@ -50,7 +50,7 @@ _AROUND_FOCUS = 9
 
 @dataclass(frozen=True, eq=False)
 class Followed:
-    """A sentence's run with changes and without them, and how parts are measured."""
+    """A sentence's run with changes and without, and how parts are measured."""
 
     lab: Lab
     numbers: Callable[[Lab, SweepKey], Array] = measure_all
@@ -68,12 +68,12 @@ class Followed:
 
     @cached_property
     def moved_weight(self) -> Array:
-        """The share of a token's attention that has moved to other tokens, by head: (L, H)."""
+        """Share of a token's attention that moved to other tokens: (L, H)."""
         return moved_weight(self.untouched, self.run)
 
     @cached_property
     def heads(self) -> Array:
-        """How far the sentence moves without each head alone, (L · H,); all NaN if these are too many."""
+        """How far the sentence moves without each head: (L · H,); NaN if these are too many."""
         try:
             return self.numbers(self.lab.without_changes, SweepKey("heads"))
         except TooLargeError:
@@ -81,13 +81,13 @@ class Followed:
 
 
 def what_if_scene(view: LinkedView) -> Scene[Followed]:
-    """Return the view's run with its changes and without them; raises as the run."""
+    """Return the run with its changes and without; raises as the run."""
     view.lab.run, view.lab.without_changes.run  # noqa: B018 - what cannot run is said before anything is drawn
     return Scene(Followed(view.lab), view.focus)
 
 
 def show_what_if(scene: Scene[Followed], options: Options) -> Iterator[Item]:
-    """The page: what followed from the changes, which parts matter, or where two sentences differ."""
+    """Yield what followed, which parts matter, or where two sentences differ."""
     yield Control("whatif_view", say("what_if", "view"))
     if options["whatif_view"] == "what followed":
         yield from _show_followed(scene, options)
@@ -126,7 +126,7 @@ def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
 
 
 def find_why_nothing(lab: Lab) -> str:
-    """Return why a lab's run has no changes: `unfit`, `off`, or there is `nothing`."""
+    """Return why a run has no changes: `unfit`, `off` or `nothing`."""
     return "unfit" if lab.fitted_changes.reasons else "off" if lab.changes else "nothing"
 
 
@@ -143,11 +143,8 @@ def _offer_first_changes(lab: Lab, focus: Focus) -> Group:
 
 
 def find_verdict(followed: Followed) -> tuple[str, dict[str, Any]]:
-    """Return how far the changes moved the sentence's vector, `compared` with single heads if these are known.
-
-    Else `moved`; `lost` if a vector is 0 or not finite.
-    """
-    moved = float(sentence_change(followed.untouched, followed.run).relative)
+    """Return how far the sentence moved: `compared` with single heads, `moved` or, without a vector, `lost`."""
+    moved = sentence_change(followed.untouched, followed.run)
     numbers: dict[str, Any] = {"moved": moved, "changes": count_changes(followed.run)}
     if not np.isfinite(moved):
         return "lost", numbers
@@ -159,7 +156,7 @@ def find_verdict(followed: Followed) -> tuple[str, dict[str, Any]]:
 
 
 def show_most_changed(scene: Scene[Followed]) -> Iterator[Item]:
-    """Yield the head whose attention changed most, among all; without one, how far each token moved."""
+    """Yield the head whose attention changed most, or how far each token moved."""
     shares = scene.now.moved_weight
     place = find_most_changed(shares)
     if place is None:
@@ -173,7 +170,7 @@ def show_most_changed(scene: Scene[Followed]) -> Iterator[Item]:
         values=lambda _: shares.astype(np.float32),
         caption=say("what_if", "heads.caption"),
         alt=say("what_if", "heads.alt"),
-        frames=lambda _: [Frame((layer, layer), (head, head), palette.CHANGE, _AROUND_FOCUS)],
+        frames=lambda _: [((layer, layer), (head, head), palette.CHANGE, _AROUND_FOCUS)],
         bar="share",
         more="more",
         number=".1%",
@@ -182,7 +179,7 @@ def show_most_changed(scene: Scene[Followed]) -> Iterator[Item]:
 
 
 def find_most_changed(shares: Array) -> tuple[int, int] | None:
-    """The head whose share of moved weight, (L, H), is largest; None if none moved any, or not all are finite."""
+    """Return the head with the largest share of moved weight, (L, H), if any."""
     if not np.isfinite(shares).all() or shares.max() <= FLOAT32_ROUNDING:
         return None
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
@@ -190,8 +187,8 @@ def find_most_changed(shares: Array) -> tuple[int, int] | None:
 
 
 def map_tokens(scene: Scene[Followed]) -> Heatmap[Followed]:
-    """How far each token's vector has moved, by depth, with frames where changes first show."""
-    numbers = stream_change(scene.now.untouched, scene.now.run).relative
+    """Draw how far each token's vector has moved, by depth."""
+    numbers = stream_change(scene.now.untouched, scene.now.run)
     return Heatmap(
         key="whatif_vectors",
         alt=say("what_if", "vectors.alt"),
@@ -212,12 +209,12 @@ def _frame_changes(run: Run) -> list[Frame]:
     framed = []
     for depth, token in list_places(run.interventions):
         columns, width = ((0, run.n_real - 1), 3) if token is None else ((token, token), _AROUND_FOCUS)
-        framed.append(Frame((depth, depth), columns, palette.CHANGE, width))
+        framed.append(((depth, depth), columns, palette.CHANGE, width))
     return framed
 
 
 def show_chosen_head(scene: Scene[Followed]) -> Iterator[Item]:
-    """The chosen head before, after, and the difference; one map if they are the same."""
+    """Yield the chosen head before, after, and the difference."""
     followed, focus = scene.now, scene.focus
     layer, head = focus.layer, focus.head
     before, after = (each.pattern(layer)[head] for each in (followed.untouched, followed.run))
@@ -241,7 +238,6 @@ def _map_as_it_is(run: Run, focus: Focus) -> Heatmap[Any]:
 
 
 def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) -> Heatmap[Any]:
-    """What the changes have added to each weight of a head; the focus's frame is on that of the chosen head alone."""
     before, after = (each.pattern(layer)[head] for each in (scene.now.untouched, scene.now.run))
     return _map_of_head(
         key,
@@ -257,7 +253,6 @@ def _map_of_difference(key: str, scene: Scene[Followed], layer: int, head: int) 
 
 
 def _map_of_head(key: str, run: Run, focus: Focus, weights: Array, caption: str, **chart: Any) -> Heatmap[Any]:
-    """Weights (T, T) of a head, or their difference."""
     return head_map(
         key=key,
         alt=say("what_if", "head.alt"),

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from playground.analysis import sentences, sweeps
-from playground.analysis.sweeps import Score, list_pairs
+from playground.analysis import comparison, sentences
+from playground.analysis.comparison import Score, list_pairs
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
@@ -24,8 +24,8 @@ from playground.charts.chart import (
     Widget,
     token_axis,
 )
-from playground.charts.figure import Array, Frame
-from playground.charts.head_map import CLICK_CELL, LEAST_CELL, head_map, number_by_head
+from playground.charts.figure import Array
+from playground.charts.heads import CLICK_CELL, LEAST_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, shortened
 from playground.language.answers import score_word
 from playground.language.text import IDS, MASK_ID
@@ -65,29 +65,29 @@ def list_variants(key: SweepKey, run: Run) -> list[Variant]:
     """Return what each row of a sweep changes."""
     match key.kind:
         case "heads":
-            changes = sweeps.list_heads(run.config)
+            changes = comparison.list_heads(run.config)
         case "sublayers":
-            changes = sweeps.list_sublayers(run.config)
+            changes = comparison.list_sublayers(run.config)
         case "pairs of one head":
-            changes = sweeps.list_cuts(run, key.layer, key.head)
+            changes = comparison.list_cuts(run, key.layer, key.head)
         case _:
-            changes = sweeps.list_patches(run.config.n_layers, run.n_real, key.source)
+            changes = comparison.list_patches(run.config.n_layers, run.n_real, key.source)
     return [[each] for each in changes]
 
 
 def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> Array:
-    """Return the numbers of some variants of a sweep, of all by default; raises as `sweeps.measure_variants`."""
+    """Return the numbers of some variants, or of all; raises as `comparison.measure_variants`."""
     run, variants, hidden, sources = lab.run, list_variants(key, lab.run), _find_hidden_word(lab), None
-    score: Score = sweeps.score_change(run)
+    score: Score = comparison.score_change(run)
     if key.kind == "patches":
         source = lab.run_of(key.source)
-        score, sources = sweeps.score_nearness(run, source), {key.source: source.arrays}
+        score, sources = comparison.score_nearness(run, source), {key.source: source.arrays}
     elif key.on_word and hidden is not None:
         score = lambda final: _score_hidden(lab, hidden, final)[:, None]  # noqa: E731
     options = {"sentence": lab.sentence, "seed": lab["seed"], "causal": lab["causal"], "sources": sources}
     asked = variants if rows is None else [variants[row] for row in rows]
     with lab.source.turn():
-        return sweeps.measure_variants(asked, score, lab.encoder, lab.batch, run, **options)[:, 0]
+        return comparison.measure_variants(asked, score, lab.encoder, lab.batch, run, **options)[:, 0]
 
 
 @once
@@ -97,7 +97,7 @@ def measure_all(lab: Lab, key: SweepKey) -> Array:
 
 
 def _find_hidden_word(lab: Lab) -> tuple[int, str] | None:
-    """Return the masked word's position and the word itself, if the small English has one to fill in."""
+    """Return the masked word's position and the word, if the small English has one."""
     key = lab.text_key
     if (
         not lab.state.is_english
@@ -110,7 +110,7 @@ def _find_hidden_word(lab: Lab) -> tuple[int, str] | None:
 
 
 def _score_hidden(lab: Lab, hidden: tuple[int, str], final: Array) -> Array:
-    """Return the hidden word's probability from what leaves the encoder: (N, T, D) → (N,)."""
+    """Return the hidden word's probability: (N, T, D) → (N,)."""
     network = lab.source.english_network(lab.weights, lab.config, lab["seed"])
     return score_word(network.network, final, hidden[0], IDS[hidden[1]])
 
@@ -119,7 +119,7 @@ def _score_hidden(lab: Lab, hidden: tuple[int, str], final: Array) -> Array:
 
 
 def find_largest(effects: Array) -> tuple[int, float, float] | None:
-    """Return the part with the largest effect, the effect, and the median size; None if nothing is measured."""
+    """Return the part with the largest effect, the effect, and the median size, if any."""
     sizes = np.abs(effects)
     if not np.isfinite(sizes).any():
         return None
@@ -128,7 +128,7 @@ def find_largest(effects: Array) -> tuple[int, float, float] | None:
 
 
 def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> Iterator[Item]:
-    """The choice of parts, and of what their absence is measured on; the map, and what is read off it."""
+    """Yield the choice of parts, their map, and the largest effect."""
     kind, untouched = options["whatif_parts"], lab.without_changes
     run = untouched.run
     on = Control("whatif_on", say("what_if", "on"), say("what_if", "on.help"))
@@ -240,7 +240,7 @@ KINDS_OF_PARTS: Mapping[str, Callable[[Run, Array, Focus, dict[str, Any]], Shown
 
 
 def find_nearest(shares: Array) -> tuple[int, int, float] | None:
-    """Return depth and token of the largest share (L + 1, T), and the share; None below `LEAST_NEARER`."""
+    """Return depth, token and share of the largest share (L + 1, T), if any."""
     known = np.nan_to_num(shares, nan=-np.inf)
     depth, token = divmod(int(known.argmax()), shares.shape[1])
     share = float(known[depth, token])
@@ -248,7 +248,7 @@ def find_nearest(shares: Array) -> tuple[int, int, float] | None:
 
 
 def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> Iterator[Item]:
-    """The other sentence, the map of places, the largest of them in words, and a button that patches the chosen one."""
+    """Yield the other sentence, the map of places, the best of them, and a button that patches."""
     untouched, n, sentence = lab.without_changes, len(lab.text.sentences), lab.sentence
     partners = sentences.find_partners(lab.batch, sentence)
     if not partners:
@@ -282,7 +282,7 @@ def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> 
 def map_patches(
     shares: Array, tokens: Sequence[str], others: Sequence[str], changed: Sequence[int], other: int
 ) -> Heatmap[Any]:
-    """The shares (L + 1, T) by depth and token; tokens that differ from those of the other sentence are framed."""
+    """Draw the shares (L + 1, T); tokens that differ are framed."""
     n_depths = len(shares)
     names = [
         f"{shortened(others[i], 9)} for {shortened(token, 9)}" if i in changed else token
@@ -302,7 +302,7 @@ def map_patches(
         colours=lambda numbers: replace(colour_scales.around_zero(numbers), ticks={"tickformat": ".0%"}),
         magnitude=1.0,
         gap=1,
-        frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],
+        frames=lambda _: [((0, n_depths - 1), (column, column), palette.EMBEDDINGS, 3) for column in changed],
         height=int(np.clip(215 + 30 * n_depths, 320, 660)),
         flat_bar=True,
         least_cell=LEAST_CELL,
@@ -311,7 +311,6 @@ def map_patches(
 
 
 def _offer_copy(lab: Lab, focus: Focus) -> Button:
-    """A button for a copy of the sentence with the focused word changed, which is then looked at."""
     n, key = len(lab.text.sentences), lab.text_key
 
     def encode(sentences: Sequence[str]) -> Batch:  # a vocabulary of the text's own words is made of theirs

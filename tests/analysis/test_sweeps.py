@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis import sweeps
+from playground.analysis import comparison
+from playground.analysis.comparison import measure_variants
 from playground.analysis.sentences import sentence_vector
-from playground.analysis.sweeps import measure_variants
 from playground.errors import InterventionError
-from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import run
 from playground.text import characters
@@ -27,8 +26,8 @@ def cosine(one: Array, two: Array) -> float:
 def test_every_effect_is_that_of_a_run_without_the_part(causal: bool) -> None:
     untouched = run(ENCODER, BATCH, causal=causal)
     before, others = sentence_vector(untouched), np.eye(3, 16, dtype=np.float32)
-    parts = [*sweeps.list_heads(CONFIG), *sweeps.list_sublayers(CONFIG), *sweeps.list_cuts(untouched, 1, 2)]
-    score = sweeps.score_change(untouched, others)
+    parts = [*comparison.list_heads(CONFIG), *comparison.list_sublayers(CONFIG), *comparison.list_cuts(untouched, 1, 2)]
+    score = comparison.score_change(untouched, others)
     found = measure_variants([[part] for part in parts], score, ENCODER, BATCH, untouched, causal=causal)
     assert found.shape == (len(parts), 1 + 3)
     for part, (relative, *similarities) in zip(parts, found, strict=True):
@@ -39,35 +38,16 @@ def test_every_effect_is_that_of_a_run_without_the_part(causal: bool) -> None:
 
 
 def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
-    assert sweeps.list_pairs(run(ENCODER, BATCH), 0) == [(query, key) for query in range(5) for key in range(5)]
-    causal = sweeps.list_pairs(run(ENCODER, BATCH, causal=True), 0)
+    assert comparison.list_pairs(run(ENCODER, BATCH), 0) == [(query, key) for query in range(5) for key in range(5)]
+    causal = comparison.list_pairs(run(ENCODER, BATCH, causal=True), 0)
     assert causal == [(query, key) for query in range(1, 5) for key in range(query + 1)]
-
-
-@pytest.mark.parametrize("changes", [{}, {"norm_placement": "pre", "final_norm": True}, {"head_merge": "reshape"}])
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_hidden_token_is_one_whose_every_pair_with_others_is_masked(changes: dict[str, str], causal: bool) -> None:
-    encoder = scramble(Encoder(ModelConfig(**vars(CONFIG) | changes), seed=5))
-    untouched = run(encoder, BATCH, causal=causal)
-    hidden = sweeps.list_hidden(untouched)
-    found = measure_variants(
-        hidden, lambda final: final[:, :5].reshape(len(final), -1), encoder, BATCH, untouched, causal=causal
-    ).reshape(3, 5, 5, 16)
-    for layer in range(3):
-        for token in range(5):
-            readers = [query for query in range(token if causal else 0, 5) if query != token]
-            cuts = [Change("weight", layer, None, (query, token, 0.0)) for query in readers]
-            alone = run(encoder, BATCH, causal=causal, interventions=cuts).arrays["final"][:5]
-            np.testing.assert_allclose(found[layer, token], alone, rtol=1e-4, atol=1e-4)
-            # Nobody reads the last token where later ones are hidden.
-            assert np.allclose(alone, untouched.arrays["final"][:5], atol=1e-3) == (causal and token == 4)
 
 
 def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
     runs = [run(ENCODER, BATCH, sentence) for sentence in range(4)]
     start, goal = (sentence_vector(each) for each in runs[:2])
-    patches = sweeps.list_patches(3, 5, 1)
-    score, sources = sweeps.score_nearness(runs[0], runs[1]), {1: runs[1].arrays}
+    patches = comparison.list_patches(3, 5, 1)
+    score, sources = comparison.score_nearness(runs[0], runs[1]), {1: runs[1].arrays}
     shares = measure_variants([[patch] for patch in patches], score, ENCODER, BATCH, runs[0], sources=sources)[:, 0]
     for patch, share in zip(patches, shares, strict=True):
         patched = sentence_vector(run(ENCODER, BATCH, 0, interventions=[patch]))
@@ -75,8 +55,8 @@ def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
         assert share == pytest.approx(expected, abs=1e-4)
     np.testing.assert_allclose(shares[:5], [0, 0, 1, 0, 0], atol=1e-4, err_msg="all lies at the word that differs")
     assert np.abs(shares.reshape(4, 5)[1:, [0, 1, 3, 4]]).max() > 1e-3
-    same, other = ([[sweeps.list_patches(3, 5, source)[0]]] for source in (2, 3))
-    nearer = measure_variants(same, sweeps.score_nearness(runs[0], runs[2]), ENCODER, BATCH, runs[0])
+    same, other = ([[comparison.list_patches(3, 5, source)[0]]] for source in (2, 3))
+    nearer = measure_variants(same, comparison.score_nearness(runs[0], runs[2]), ENCODER, BATCH, runs[0])
     assert np.isnan(nearer).all()
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
         measure_variants(other, score, ENCODER, BATCH, runs[0])

@@ -3,11 +3,10 @@
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item
+from playground.charts.chart import Bars, Chart, Control, Curves, Heatmap, Item, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.lab import Lab
@@ -15,7 +14,6 @@ from playground.link.opening import Focus
 from playground.model.positions import sinusoids, wavelengths
 from playground.views.positions import (
     MAX_DISTANCE,
-    VIEWS,
     distance_rows,
     find_order,
     moved,
@@ -100,7 +98,7 @@ def test_tables_are_subtracted_if_they_are_as_wide() -> None:
 def test_what_is_added_is_a_formula_with_its_numbers(is_scaled: bool) -> None:
     now = lab("abcd", scale_embeddings=is_scaled)
     items = show(now, positions_view="this sentence")
-    symbols, numbers = (item.latex for item in items if isinstance(item, Formula))
+    symbols, numbers = (item.text for item in items if isinstance(item, Paragraph) and item.kind == "formula")
     assert (r"\sqrt{D}" in symbols) is is_scaled
     vector = now.encoder.state_dict()["embed.tokens.weight"][now.batch.ids[0, 3], 0] * (4 if is_scaled else 1)
     assert numbers.startswith(rf"x_{{3,\,0}} = {float(vector):.4g} + {float(sinusoids(4, 16)[3, 0]):.4g} = ")
@@ -136,16 +134,3 @@ def test_what_distances_do_to_scores_is_drawn(kind: str) -> None:
     else:
         assert (rows[:, :10] == rows[:, :1]).all(), "the farthest range is one"
         assert (rows[:, middle - 1] != rows[:, middle + 1]).all(), "sides are told apart"
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("pinned", [None, {"seed": 5}, {"d_model": 32}, {"max_len": 8}], ids=str)
-def test_plotly_takes_every_view(view: str, pinned: dict[str, Any] | None) -> None:
-    now, other = lab(), None if pinned is None else lab(**pinned)
-    for item in show(now, other, positions_view=view):
-        if isinstance(item, Chart):
-            drawing = draw_chart(item, Scene(now, FOCUS, other, "pinned"))
-            for drawn in (drawing.now, *drawing.beside):
-                go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
-                assert drawn.table is None or len(drawn.table())

@@ -64,12 +64,12 @@ R = TypeVar("R")
 
 
 class PageEndError(Exception):
-    """Ends the page, or the fragment, at this line; its explanation is already drawn."""
+    """Ends the page, or the fragment; its explanation is already drawn."""
 
 
 @contextmanager
 def run_in_turn() -> Iterator[None]:
-    """Run a page, or a fragment alone, in a turn; if none is free, `draw_in_turn` tries again."""
+    """Run a page or a fragment in a turn; if none is free, `draw_in_turn` tries again."""
     with ExitStack() as held:
         with suppress(BusyError):
             held.enter_context(services().turns.take())
@@ -77,7 +77,7 @@ def run_in_turn() -> Iterator[None]:
 
 
 def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> None:
-    """Draw a page, by its path, or a part of it alone; one sentence says if no turn comes free."""
+    """Draw a page, by its path, or a part of it; one sentence says if no turn is free."""
     _ANSWER.set(None)
     _PROOF.set(None)
     with services().meters.watch_rerun(page, part), suppress(PageEndError), ExitStack() as held:
@@ -91,10 +91,7 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
 
 
 def fragment(view: Callable[P, None], run_every: float | None = None) -> Callable[P, None]:
-    """Return `view` as a fragment that may end early.
-
-    A run of it alone corrects the address, and runs the page if a lesson's step is done.
-    """
+    """Return `view` as a fragment that may end early; alone, it corrects the address and may end a lesson's step."""
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -113,7 +110,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
 
 
 def as_one_element(view: Callable[P, R]) -> Callable[P, R]:
-    """Return `view`, drawn as one element: Streamlit drops a click in a fragment below whose place has changed."""
+    """Return `view` drawn as one element: Streamlit drops clicks in fragments whose place has changed."""
 
     @wraps(view)
     def draw(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -128,12 +125,12 @@ _PROOF: ContextVar[DeltaGenerator | None] = ContextVar("proof_place", default=No
 
 
 def keep_answer_place() -> None:
-    """Have the page's answer stand here, though it is known later."""
+    """Have the page's answer stand here."""
     _ANSWER.set(st.container())
 
 
 def keep_places_above_focus() -> None:
-    """Keep a place for the page's answer, unless there is one, and one for the chart that proves it."""
+    """Keep places for the page's answer and for the chart that proves it."""
     if _ANSWER.get() is None:
         keep_answer_place()
         _PROOF.set(_ANSWER.get())
@@ -142,14 +139,14 @@ def keep_places_above_focus() -> None:
 
 
 def take_answer_place() -> DeltaGenerator:
-    """Return the place of the answer: the one that was kept, or here."""
+    """Return the kept place of the answer, or here."""
     place = _ANSWER.get() or st.container()
     _ANSWER.set(None)
     return place
 
 
 def take_proof_place() -> DeltaGenerator | None:
-    """Return the place of the chart that proves the answer, if one was kept."""
+    """Return the kept place of the chart that proves the answer, if any."""
     place = _PROOF.get()
     _PROOF.set(None)
     return place
@@ -160,7 +157,7 @@ def take_proof_place() -> DeltaGenerator | None:
 
 @as_one_element
 def draw_heading(question: str) -> None:
-    """Draw the page's question, notices, and the changes of the computation."""
+    """Draw the page's question, notices and changes."""
     st.title(question)
     if sentences := current_notices():
         listed = "\n".join(f"- {sentence}" for sentence in sentences) if len(sentences) > 1 else sentences[0]
@@ -206,7 +203,6 @@ def _read_text(setup: Lab) -> tuple[Sequence[str], FittedChanges, str]:
 
 
 def _group(setup: Lab) -> list[tuple[tuple[Change, ...], bool]]:
-    """The changes as they were made, one in every layer as one, and whether each is on."""
     made, n_layers = dict(setup.changes), setup.config.n_layers
     groups = [
         (group, is_on)
@@ -245,7 +241,7 @@ def start_comparison(before: Mapping[str, Any], after: Mapping[str, Any]) -> Non
 
 @as_one_element
 def draw_pin_line() -> None:
-    """Draw the button that pins; with something pinned, what differs, and why it cannot be run."""
+    """Draw the button that pins, or what differs from what is pinned."""
     pinned, page = pinned_setup(), current_page()
     with st.container(key="pin_line", horizontal=True, vertical_alignment="center", gap="small"):
         if pinned is None:
@@ -293,7 +289,7 @@ def shown_run(*, changed: bool = True) -> Run:
 
 @contextmanager
 def explain_errors() -> Iterator[None]:
-    """Show an expected error as one sentence, and end the page or the fragment."""
+    """Show an expected error as one sentence, and end the page or fragment."""
     try:
         yield
     except PlaygroundError as error:
@@ -303,7 +299,7 @@ def explain_errors() -> Iterator[None]:
 
 
 def require_text(setup: Lab, invitation: str) -> None:
-    """Show what had to be cut from the text; without a sentence, end the page with the invitation."""
+    """Show what was cut from the text; without a sentence, end the page with the invitation."""
     for note in setup.text.notes:
         st.info(note, icon=":material/content_cut:")
     if not setup.text.sentences:
@@ -313,7 +309,7 @@ def require_text(setup: Lab, invitation: str) -> None:
 
 @as_one_element
 def draw_run_line(*, changed: bool = True) -> Run:
-    """Draw what is odd about the run, its size, and its answer line; return the run."""
+    """Draw what is odd about the run, its size and its answer; return the run."""
     setup = current_setup()
     require_text(setup, say("frame", "no-text"))
     run = shown_run(changed=changed)
@@ -351,7 +347,6 @@ _CHIPS = "mask_chips"
 
 
 def _draw_answer_line(setup: Lab, run: Run) -> None:
-    """What the small English fills in for the hidden word, and in a fold the words to hide."""
     hidden = hidden_word(setup)
     place = hidden[0] if hidden else None
     with st.container(key="answer_line", horizontal=True, vertical_alignment="center", gap="small"):
@@ -367,7 +362,6 @@ def _draw_answer_line(setup: Lab, run: Run) -> None:
 
 
 def _describe_answer(setup: Lab, place: int, right: str) -> Iterator[str]:
-    """The likeliest words, pinned ones too; the right one without the changes, and without the best head."""
     untouched, pinned = setup.without_changes, pinned_setup()
     yield f":material/edit: [?] = {_list_likeliest(fill_in(setup)[-1], right)}"
     with suppress(PlaygroundError):  # the page says why there is no pinned run
@@ -399,7 +393,7 @@ def _hide() -> None:
 def draw_numbers(
     key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
 ) -> None:
-    """Show a table in an expander, made when that is opened; `on_row` as of `show_table`."""
+    """Show a table in an expander, made when that is opened."""
     with st.container(key=f"{key}_numbers"):
         panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
         if panel.open:
@@ -410,7 +404,7 @@ def draw_numbers(
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table with options of `st.dataframe` and a button that saves it; `on_row` takes a clicked row's number."""
+    """Show a table with options of `st.dataframe` and a CSV button; `on_row` takes a clicked row's number."""
     st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
     draw_table_button(key, table)
 
@@ -425,7 +419,7 @@ def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any
 
 
 def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:
-    """Return an expander for widgets of these parameters, open if a link has set one."""
+    """Return an expander for parameters' widgets, open if a link has set one."""
     if key not in st.session_state:  # once a session: else it would open or close under the visitor's hands
         st.session_state[key] = bool(write_changed({name: current_value(name) for name in names}))
     return st.expander(title, key=key, on_change="rerun")

@@ -37,6 +37,7 @@ from playground.web.choices.setup import (
 from playground.web.choices.shortcuts import choose, choose_places, move_focus
 from playground.web.components import drawings
 from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line
+from playground.web.components.without_picture import request_scroll
 from playground.web.shared import panels, saving
 from playground.web.shared.navigation import page_named
 from playground.words import say
@@ -55,7 +56,7 @@ PLACES = ("layer", "head", "query", "key")
 
 @dataclass(frozen=True)
 class Live:
-    """What a page has of its own beside its view."""
+    """What a page has beside its view."""
 
     widgets: Mapping[str, Callable[..., None]] = field(default_factory=dict)
     """What draws a `Widget`, by its name."""
@@ -67,7 +68,7 @@ _NO_SUBJECT, _NOTHING_LIVE = Scene(None), Live()
 
 
 def read_options(page: str) -> Options:
-    """Return the values of a page's own parameters, by the word that they begin with."""
+    """Return the values of a page's own parameters, by its prefix."""
     return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
 
 
@@ -92,7 +93,7 @@ def draw_page(
     changed: bool = True,
     pins: bool = True,
 ) -> None:
-    """Draw a whole page of a run: heading, pin line, the run with the visitor's changes or without, view, `sources`."""
+    """Draw a page of a run: heading, pin line, the run with the visitor's changes or without, view, `sources`."""
     panels.draw_heading(question)
     if pins:
         panels.draw_pin_line()
@@ -108,7 +109,7 @@ def draw_view(
     shown: Sequence[str] = PLACES,
     live: Live = _NOTHING_LIVE,
 ) -> None:
-    """Draw a page's view (by its path) below a line of the places of the focus, `shown`, if any; explain its errors."""
+    """Draw a page's view (by its path) below the places of the focus, `shown`; explain its errors."""
     view = session_view(page)
     with panels.explain_errors():
         made = scene(view)
@@ -118,7 +119,7 @@ def draw_view(
 
 
 def draw_focus(run: Run, shown: Sequence[str] = PLACES) -> Focus:
-    """Draw the focus line, below a place for the page's answer; return the focus in this run."""
+    """Draw the focus line below a place for the answer; return the focus in this run."""
     panels.keep_places_above_focus()
     focus, last = current_focus(run), asdict(last_places(run))
     moved = ", ".join(f"the last {place} is {last[place]}" for place in moved_places(run))
@@ -144,7 +145,7 @@ def _take_move() -> None:
 
 
 def render(items: Iterable[Item], scene: Scene[Any] = _NO_SUBJECT, live: Live = _NOTHING_LIVE) -> None:
-    """Draw what a view yields; words and controls alone need no scene."""
+    """Draw what a view yields; words and controls need no scene."""
     page = _Renderer(scene, live)
     page.draw_all(items)
     for place, late in page.later:
@@ -158,7 +159,7 @@ class _Renderer:
         self.later: list[tuple[DeltaGenerator, tuple[Item, ...]]] = []
 
     def draw_all(self, items: Iterable[Item]) -> None:
-        """Draw each item; what proves the page's answer stands with it above the focus line."""
+        """Draw each item; the answer's proof stands with it above the focus line."""
         follows_answer = False
         for item in items:
             is_answer = isinstance(item, Paragraph) and item.kind == "answer"
@@ -174,7 +175,7 @@ class _Renderer:
             follows_answer = is_answer
 
     def _draw_item(self, item: Item) -> list[Drawing]:
-        """Draw an item; returns charts whose pinned side is drawn below, as wide as the page."""
+        """Draw an item; return charts whose pinned side is drawn below."""
         drawings: list[Drawing] = []
         match item:
             case chart.Chart():
@@ -192,11 +193,11 @@ class _Renderer:
             case Paragraph(text, "code"):
                 height: int | Literal["content"] = "content" if text.count("\n") < _MOST_LINES else 160
                 st.code(text, language=None, height=height, wrap_lines=True)
+            case Paragraph(text, "formula"):
+                st.latex(text)
             case Paragraph(text, kind, icon):
                 draw = getattr(st, "markdown" if kind == "text" else kind)
                 draw(text, **({"icon": icon} if icon else {}))
-            case chart.Formula(latex):
-                st.latex(latex)
             case chart.Control(key, label, help_text, high):
                 limits: dict[str, Any] = {} if high is None else {"high": high}
                 if follows := self.live.on_change.get(key):
@@ -221,8 +222,6 @@ class _Renderer:
             case chart.Panel(key, title, items, icon):
                 with widgets.panel(key, title, icon or None) if key else st.expander(title, icon=icon or None):
                     self.draw_all(items)
-            case chart.Metric(label, value):
-                st.metric(label, value, width="content")
             case chart.Widget(name, data, caption):
                 self.live.widgets[name](**data)
                 if caption:
@@ -244,7 +243,7 @@ class _Renderer:
                     lines = drawn_lines.lines(drawn.subject)
                     drawings.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
                 case chart.LabelledBars() as bars:
-                    drawings.draw_bars(drawn.key, bars.bars(drawn.subject), alt=drawn.alt)
+                    drawings.draw_bars(drawn.key, bars)
                 case chart.Chart(grows=True):
                     drawings.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:
@@ -265,7 +264,7 @@ _MODE_BAR = {"displayModeBar": True, "modeBarButtons": [["toImage"]], "displaylo
 
 
 class PlainFigure(BaseFigure):  # type: ignore[misc]
-    """A figure that Plotly has not validated, which would take most of the time of a click."""
+    """A figure that Plotly does not validate, which would take most of a click's time."""
 
     def __init__(self, figure: Figure) -> None:
         self._figure = figure
@@ -295,11 +294,18 @@ def _draw_menu(menu: Menu) -> None:
 
 def _draw_button(button: Button) -> None:
     looks: dict[str, Any] = {"icon": button.icon or None, "help": button.help or None, "disabled": button.is_disabled}
-    is_pressed = st.button(button.label, key=button.key, on_click=choose, args=(button.chooses,), **looks)
+    looks["width"] = "stretch" if button.is_wide else "content"
+    is_pressed = st.button(button.label, key=button.key, on_click=_press, args=(button,), **looks)
     if is_pressed and button.opens:
         st.switch_page(page_named(button.opens), query_params={})
     if is_pressed and button.chooses.keys() & {*SHARED, "do"}:  # the whole page follows
         st.rerun()
+
+
+def _press(button: Button) -> None:
+    choose(button.chooses)
+    if button.scrolls:
+        request_scroll(button.scrolls, unless_seen=button.scrolls != "answer")
 
 
 def _take_line(key: str) -> None:
@@ -333,7 +339,7 @@ def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
 
 
 def take_click(container: str, sides: Sequence[Side | None]) -> None:
-    """Choose what the clicked row and column of a chart stand for; for callbacks."""
+    """Choose what the clicked row and column stand for; for callbacks."""
     for side, at in zip(sides, drawings.clicked_cell(container), strict=True):
         if side is not None and at is not None and at in side[1]:
             choose_places(**{side[0]: side[1][at]})

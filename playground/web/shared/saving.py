@@ -22,7 +22,7 @@ from playground.charts.chart import HeadGrid, HeadLines, LabelledBars
 from playground.charts.draw import Drawn
 from playground.charts.names import escape_markdown
 from playground.errors import BusyError, PlaygroundError, explain
-from playground.export.tables import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
+from playground.export.data import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
 from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
@@ -57,7 +57,7 @@ def write_snippet(key: str, link: str, title: str, height: int) -> str:
 
 
 def draw_save_menu(drawn: Drawn) -> None:
-    """Draw the menu of a chart; its content is made when it is opened."""
+    """Draw the menu of a chart."""
     key = drawn.key
     label, icon = say("frame", "save"), ":material/download:"
     menu = st.popover(label, icon=icon, type="tertiary", key=f"{key}_save_menu", on_change="rerun")
@@ -78,7 +78,6 @@ def draw_save_menu(drawn: Drawn) -> None:
 
 
 def _saved_rows(drawn: Drawn) -> Rows | None:
-    """A chart's numbers; None if they are too many."""
     subject = drawn.subject
     match drawn.chart:
         case HeadGrid() as grid:
@@ -92,12 +91,12 @@ def _saved_rows(drawn: Drawn) -> Rows | None:
 
 
 def file_name(name: str) -> str:
-    """Return a file name for any system: `layer 3, head 1` becomes `layer3_head1`."""
+    """Return a file name for any system: `layer 3, head 1` → `layer3_head1`."""
     return re.sub("[^a-z0-9_]+", "_", re.sub(r"(?<=[a-z]) (?=\d)", "", name.lower())).strip("_")
 
 
 def draw_table_button(key: str, table: pd.DataFrame) -> None:
-    """Draw the button that saves a table of the page."""
+    """Draw the button that saves a table."""
     _draw_csv_button(f"{key}_copy_csv", f"{file_name(key)}_numbers", lambda: rows_of(table))
 
 
@@ -121,7 +120,7 @@ _IS_MISSING: ContextVar[bool] = ContextVar("asked_chart_is_missing", default=Fal
 
 
 def asked_chart() -> str | None:
-    """Return the key of the chart that the address asks for, if for one."""
+    """Return the key of the chart in the address, if any."""
     asked = st.query_params.get("only")
     if asked is None or not st.context.is_embedded:
         return None
@@ -129,7 +128,7 @@ def asked_chart() -> str | None:
 
 
 def begin_page() -> None:
-    """Hide all but the asked chart, before the page draws anything."""
+    """Hide all but the asked chart."""
     asked = asked_chart()
     _IS_MISSING.set(asked is not None)
     with st.container():  # one element, with an asked chart or without
@@ -139,7 +138,7 @@ def begin_page() -> None:
 
 
 def is_left_out(key: str) -> bool:
-    """Return whether the address asks for another chart than this."""
+    """Return whether the address asks for another chart."""
     return asked_chart() not in (None, key)
 
 
@@ -151,14 +150,14 @@ def draw_way_out(key: str) -> None:
 
 
 def end_page() -> None:
-    """Say that the asked chart is not there, after the page has drawn all."""
+    """Say if the asked chart is not there."""
     if _IS_MISSING.get():
         with st.container(key=_NOTE):
             st.info(say("frame", "no-chart", link=current_link()))
 
 
 def draw_uploader(label: str, name: str, read: Callable[..., None], **options: Any) -> None:
-    """Draw an uploader with options of `st.file_uploader`; `read` takes its files, or a sentence says why it can't."""
+    """Draw an uploader with options of `st.file_uploader`; `read` takes its files."""
     st.file_uploader(label, key=uploader_key(name), on_change=partial(_open_files, name, read), **options)
     if problem_key(name) in st.session_state:
         st.error(st.session_state[problem_key(name)])
@@ -177,12 +176,12 @@ def problem_key(name: str) -> str:
 
 
 def uploader_key(name: str) -> str:
-    """Return the key of an uploader, which is a new one after each file."""
+    """Return the key of an uploader, a new one after each file."""
     return f"{name}_{st.session_state.get(f'_{name}_uploads', 0)}"
 
 
 def take_files(name: str) -> list[UploadedFile]:
-    """Return the uploaded files; the server keeps nothing more of them."""
+    """Return the uploaded files, and free the server's copies."""
     uploaded: UploadedFile | list[UploadedFile] | None = st.session_state.get(uploader_key(name))
     files = uploaded if isinstance(uploaded, list) else [uploaded] if uploaded is not None else []
     if files:
@@ -196,7 +195,7 @@ def take_files(name: str) -> list[UploadedFile]:
 
 @contextmanager
 def explain_failure(problem: str, file: str) -> Iterator[None]:
-    """Open `file` in this context; a failure leaves a sentence in the session, under `problem`."""
+    """Keep a failure with `file` as a sentence in the session, under `problem`."""
     st.session_state.pop(problem, None)
     try:
         yield

@@ -53,7 +53,7 @@ EXPERT = "expert"
 
 
 def draw(export_button: Callable[[], None]) -> Callable[[], None]:
-    """Draw the sidebar; returns the function that fills its expanders, after the page, which matters more."""
+    """Draw the sidebar; return the function that fills its expanders, after the page."""
     open_requested_page()
     with st.container(key="state_bar", horizontal=True, gap="small"):
         copy_link("copy_link")
@@ -82,7 +82,7 @@ def draw(export_button: Callable[[], None]) -> Callable[[], None]:
 
 
 def draw_glossary() -> None:
-    """Draw an expander with every term, sent only while it is open."""
+    """Draw an expander with every term."""
     panel = st.expander("Glossary", icon=":material/menu_book:", key="glossary", on_change="rerun")
     if panel.open:
         panel.markdown(GLOSSARY)
@@ -90,7 +90,7 @@ def draw_glossary() -> None:
 
 @fragment
 def copy_link(key: str, *, is_small: bool = False) -> None:
-    """Draw the button that copies a link; its click runs this fragment after all earlier choices."""
+    """Draw the button that copies a link; its click runs this fragment after earlier choices."""
     setup, pinned = current_setup(), pinned_setup()
     if pinned and setup["weights"] != "trained here":
         setup = pinned
@@ -99,7 +99,7 @@ def copy_link(key: str, *, is_small: bool = False) -> None:
 
 @as_one_element
 def draw_text_and_weights() -> tuple[Lab, Collection[str]]:
-    """Draw text, architecture and weights; returns the setup and the keys that are locked."""
+    """Draw text, architecture and weights; return the setup and the locked keys."""
     widgets.text("text", height=80, on_change=_text_typed)
     setup = current_setup()
     if len(setup.text.sentences) > 1:
@@ -123,7 +123,6 @@ def draw_text_and_weights() -> tuple[Lab, Collection[str]]:
 
 
 def _text_typed() -> None:
-    """Take a typed text, in which no word is hidden yet."""
     typed = current_value("text")
     keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
@@ -131,7 +130,7 @@ def _text_typed() -> None:
 
 
 def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
-    """The architecture in sight; a move leads from MiniLM to the small English, on Training to random weights."""
+    """Draw what is in sight; a move leads from MiniLM to the small English, on Training to random weights."""
     trains = open_page.is_training_page() or trained_network(setup) is not None
     leave = shortcuts.change_trained_shape if trains else shortcuts.leave_minilm
     decided = _are_decided(setup)
@@ -151,7 +150,7 @@ def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
 
 
 def _are_decided(setup: Lab) -> bool:
-    """Whether the weights or the page decide what the controls in sight show."""
+    """Return whether weights or page decide what the controls show."""
     is_small = open_page.is_training_page() and trains_small(setup.values)
     return is_small or setup["weights"] == "minilm" or trained_network(setup) is not None
 
@@ -170,13 +169,11 @@ def _start_from() -> None:
 
 
 def _open_if_asked(setup: Lab, locked: Collection[str]) -> None:
-    """Open the experts' expander if the session's first link sets something in it."""
     hidden, defaults = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}, params.default_values(setup.values)
     st.session_state.setdefault(EXPERT, any(setup[key] != defaults[key] for key in hidden))
 
 
 def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
-    """The experts' settings; while the expander is closed, or without an effect, values are kept."""
     groups = _expert_groups(setup, locked)
     if not is_open:
         return
@@ -198,7 +195,7 @@ def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
 
 
 def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, bool]]:
-    """The experts' settings by the titles of their groups, and whether each has an effect now."""
+    """Return the settings by their groups' titles, and whether each has an effect now."""
     elsewhere = {*_TOKENS} | ({*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked})
     groups = {
         group.capitalize(): {
@@ -219,7 +216,6 @@ def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, b
 
 
 def _nearest_preset(setup: Lab) -> str:
-    """Which presets the sidebar matches but for the weights, or which comes nearest."""
     distances = {
         name: {key: theirs for key, theirs in shortcuts.preset_values(name).items() if setup[key] != theirs}
         for name in PRESETS
@@ -250,7 +246,7 @@ _AREA, _LINE = "phone_text", "front_text"
 
 
 def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
-    """Draw the menu (pages by fold), the link's button and the text a second time, for phones."""
+    """Draw menu, link and text again, for phones."""
     with st.container(key="phone_controls", gap="xsmall"):
         with st.container(key="phone_controls_menu", horizontal=True, gap="xxsmall"):
             for group, pages in menu.items():
@@ -265,14 +261,13 @@ def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: Str
 
 
 def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> DeltaGenerator:
-    """A fold of the menu, which names the open page if that lies in it."""
     label = ": ".join([group, *(page.title for page in pages if page.url_path == opened.url_path)])
     return st.popover(f":small[{label}]", type="tertiary", width="content", key=f"menu_{group}_{opened.url_path}")
 
 
 @as_one_element
 def draw_front_field() -> None:
-    """Draw the second field for the text on the front page."""
+    """Draw the text on the front page."""
     with st.container(key="front_field", horizontal=True, vertical_alignment="bottom", gap="small"):
         _draw_second_field(is_line=len(current_setup().text.sentences) <= 1)
         # Who presses it takes the cursor from the field, which sends the text.
@@ -293,7 +288,6 @@ def _draw_second_field(*, is_line: bool = False) -> None:
 
 
 def _use_text(key: str) -> None:
-    """Take what was typed into the second field, unless the browser sent an old text late."""
     keep_replaced()
     typed = st.session_state[key]
     if is_late("text", typed, in_second_field=True):

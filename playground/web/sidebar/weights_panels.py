@@ -20,7 +20,7 @@ from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.wording import quote_text
-from playground.training.tasks.task import BOS, EOS, SPECIALS
+from playground.training.recipe import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork, describe_origin
 from playground.views.parts import name_spec
 from playground.web.choices import open_page, widgets
@@ -48,7 +48,7 @@ STAYS, LEAVES = 1.5, 30.0
 
 
 def draw_move(setup: Lab) -> None:
-    """Draw how many parameters the shown encoder has beside the base, or which one is shown instead."""
+    """Draw the shown encoder's parameters beside the base's, or which one is shown instead."""
     spec = english.spec_of(setup.values)
     if setup.state.chosen is not None:
         st.caption(say("sidebar", "nearest", name=name_spec(spec)))
@@ -59,7 +59,7 @@ def draw_move(setup: Lab) -> None:
 
 
 def draw_english(setup: Lab) -> None:
-    """Draw before and after training, and the way back to MiniLM; a move ends another's training."""
+    """Draw before and after training, and the way back to MiniLM."""
     running = session_experiments().get(LEARNING)
     if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
         session_experiments().discard(LEARNING)
@@ -93,7 +93,6 @@ def _draw_unknown(setup: Lab) -> None:
 
 
 def _draw_missing(setup: Lab) -> None:
-    """What becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
     seconds = learning_seconds(english.spec_of(setup.state.asked))
     longest = 2 * services().settings.max_training_seconds
     if seconds > longest:
@@ -105,7 +104,7 @@ def _draw_missing(setup: Lab) -> None:
 
 
 def follow_learning() -> None:
-    """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
+    """Start the training once the visitor stays, draw its progress, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
     spec = english.spec_of(setup.state.asked)
     if setup.state.chosen is None or APP.find_english(spec) is not None:
@@ -139,18 +138,18 @@ EXAMPLE = "trained_example"
 
 
 def draw_trained(setup: Lab) -> None:
-    """Draw the network's results and unknown tokens, or a link to the page Training."""
-    run = own_models.shown_run(setup["run"])
-    if run is None:
+    """Draw the network's results and unknown tokens, or a link to Training."""
+    trained = own_models.shown_network(setup["run"])
+    if trained is None:
         st.caption(say("sidebar", "not-trained"))
         if not open_page.is_training_page():
             label = open_page.training_button_label()
             icon = ":material/model_training:"
             st.page_link(page_named("training"), label=label, icon=icon)
         return
-    trained, results = run.network, run.network.results
+    results = trained.results
     told = {"right": results.validation_accuracy, "rule": results.baseline, "step": f"{results.kept_step:,}"}
-    origin = describe_origin(run, setup["run"])
+    origin = describe_origin(trained, setup["run"])
     st.caption(say("sidebar", "trained", task=trained.task.title, origin=origin, **told))
     if trained.has_initial:
         widgets.switch("untrained")
@@ -183,7 +182,7 @@ save_model(model, "model.safetensors")"""
 
 
 def draw_upload(setup: Lab) -> None:
-    """Draw the uploader of weights, what the file is, and how text becomes its ids."""
+    """Draw the uploader, what the file is, and how text becomes its ids."""
     label, help_text = say("sidebar", "upload"), say("sidebar", "upload.help")
     saving.draw_uploader(label, UPLOADER, _open_upload, accept_multiple_files=True, help=help_text)
     upload = session_models().upload
@@ -217,7 +216,6 @@ def _describe(upload: UploadedWeights, setup: Lab) -> Iterator[str]:
 
 
 def _draw_reading(upload: UploadedWeights) -> None:
-    """The choice of how text becomes ids, unless the file says it or has no token table."""
     tokenizer, rows = upload.tokenizer, upload.token_rows
     if not rows or not isinstance(tokenizer, VocabularyTokenizer | IdTokenizer | None):
         return
@@ -250,7 +248,6 @@ def _open_vocabulary(file: UploadedFile) -> None:
 
 
 def _open_upload(*chosen: UploadedFile) -> None:
-    """Keep the file in place of the one before, and set what it does not say to what is likely."""
     files = {file.name: file.getvalue() for file in chosen}
     weights = {name: data for name, data in files.items() if name.endswith(".safetensors")}
     weights = weights or {name: data for name, data in files.items() if not name.endswith((".json", ".txt", ".md"))}

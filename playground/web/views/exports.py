@@ -11,8 +11,7 @@ from playground.accounting.readable import in_units
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.export import data
-from playground.export.code import export_encoder, export_pair, export_training
-from playground.export.shown import Place, of_run
+from playground.export.code import Place, export_pair, export_run, export_training
 from playground.export.written import FILE_NAME, Export, save_weights
 from playground.link.kinds import write_changes
 from playground.link.lab import Lab, find_pair, run_pair
@@ -46,7 +45,7 @@ def _export_encoder() -> Export:
     run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
     is_own = setup.weights not in ("random", "minilm")
-    shown = of_run(
+    return export_run(
         run,
         setup.batch,
         setup.sentence,
@@ -57,7 +56,6 @@ def _export_encoder() -> Export:
         place=Place(focus.layer, focus.head, focus.query),
         own_weights=save_weights(caches.encoder(setup.weights, run.config, setup["seed"])) if is_own else None,
     )
-    return export_encoder(shown)
 
 
 def _export_pair() -> Export:
@@ -88,7 +86,7 @@ def _setup_with_text() -> Lab:
 VARIANTS: dict[str, Callable[[], Export]] = {
     "encoder": _export_encoder,
     "encoder–decoder": _export_pair,
-    "training run": lambda: _export_training(make_plan().config, make_plan().recipe),
+    "training run": lambda: _export_training(*make_plan()),
 }
 """By title; each raises PlaygroundError if it can't be written down."""
 
@@ -98,7 +96,7 @@ VARIANTS: dict[str, Callable[[], Export]] = {
 
 @fragment
 def export_button() -> None:
-    """Draw the button, whose click leaves the page as it is."""
+    """Draw the button."""
     if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
         show_export()
 
@@ -118,7 +116,7 @@ def _draw_tabs() -> None:
 
 
 def draw_code() -> None:
-    """Draw the code of what is chosen, and its downloads."""
+    """Draw the code and its downloads."""
     page = current_page()
     key, options = f"{BUTTON}_variant_{page.path}", list(VARIANTS)
     hidden: Any = {"required": True, "label_visibility": "collapsed"}
@@ -135,7 +133,7 @@ def draw_code() -> None:
         _offer(f"{export.name}.py", code, "text/x-python")
         _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
         if export.weights is not None:
-            _offer(FILE_NAME, export.weights.data)
+            _offer(FILE_NAME, export.weights)
     if export.weights is not None:
         st.caption(say("sidebar", "code.weights", file=FILE_NAME))
     st.code(code, language="python", height=440)
@@ -155,7 +153,7 @@ USUAL = ("layers.{i}.attn.pattern", "final")
 
 
 def draw_data() -> None:
-    """Draw the choice of a run's arrays, their file, and the lines that read it."""
+    """Draw the choice of arrays, their file, and the lines that read it."""
     setup = current_setup()
     panels.require_text(setup, say("sidebar", "data.no-text"))
     run = panels.shown_run()
@@ -187,7 +185,7 @@ def _prepare_file(setup: Lab, run: Run, names: list[str]) -> Callable[[], bytes]
 
 
 def draw_how_made() -> None:
-    """Draw what repeats this view: versions, seed, hash and link."""
+    """Draw versions, seed, hash and link."""
     setup = current_setup()
     panels.require_text(setup, say("sidebar", "data.no-text"))
     run = panels.shown_run()

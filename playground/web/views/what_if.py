@@ -13,7 +13,7 @@ import numpy as np
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.analysis.sweeps import measure_variants, score_change, score_nearness
+from playground.analysis.comparison import measure_variants, score_change, score_nearness
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -61,10 +61,10 @@ def _grow_scene(view: LinkedView) -> Scene[Followed]:
 
 
 class Growing:
-    """Numbers, (rows,), NaN if not measured yet; they lie in a cache, and sessions fill them together."""
+    """Numbers, (rows,), NaN if not measured yet; sessions share and fill them."""
 
     def __init__(self, parts: Iterable[Rows]) -> None:
-        """Measure `parts` one after the other, together every row once."""
+        """Measure `parts` one after the other."""
         self.parts = tuple(parts)
         self.numbers = np.full(sum(map(len, self.parts)), np.nan, np.float32)
         self.n_done, self.seconds = 0, 0.0  # parts, and what they took, waiting for a turn included
@@ -82,16 +82,13 @@ class Growing:
 
     @property
     def seconds_left(self) -> float:
-        """What the rest will take, by what the parts before it took; infinite before the first."""
+        """Estimated seconds of the rest; infinite before the first part."""
         if self.is_complete:
             return 0.0
         return self.seconds / self.n_measured * (len(self.numbers) - self.n_measured) if self.n_done else float("inf")
 
     def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
-        """Measure the next part, and further ones until so many seconds have passed; nothing if somebody else does.
-
-        If `measure` fails, what was measured before stays.
-        """
+        """Measure the next parts for so many seconds; nothing if somebody else does. Failures keep the rest."""
         if not self.lock.acquire(blocking=False):
             return
         try:
@@ -108,14 +105,14 @@ class Growing:
 
 
 def cut(rows: Sequence[int], most: int) -> list[Rows]:
-    """Return rows in their order, at most so many together, and at most `MOST_TOGETHER`."""
+    """Return rows in parts of at most `most` and `MOST_TOGETHER`."""
     most = min(most, MOST_TOGETHER)
     return [tuple(rows[first : first + most]) for first in range(0, len(rows), most)]
 
 
 @once
 def _sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
-    """Return the numbers of a sweep over a lab's run, a row a variant; raises TooLargeError if these are too many."""
+    """Return the numbers of a sweep, a row a variant; raises TooLargeError."""
     run, n_layers = lab.run, lab.config.n_layers
     starts = [min((each.first_layer for each in made), default=0) for made in list_variants(sweep, run)]
     if sum(n_layers - max(0, start) for start in starts) > MAX_PASSES * n_layers:
@@ -125,10 +122,7 @@ def _sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
 
 
 def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
-    """Measure for a moment, and draw how far it is; the page asks again until all is done.
-
-    What takes longer than `BY_ITSELF` waits for the switch, whose key begins with `name`.
-    """
+    """Measure for a moment, and draw the progress; what takes longer than `BY_ITSELF` waits for the switch."""
     with panels.explain_errors():
         growing = _sweep_numbers(lab, sweep)
         was_complete, compute = growing.is_complete, partial(measure_rows, lab, sweep)
@@ -169,7 +163,7 @@ def _draw_change_maker(lab: Lab, focus: Focus) -> None:
 
 
 def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
-    """Draw the choices; return the change that they describe, at the focus; a token is hidden by one in each layer."""
+    """Draw the choices; return the changes that they describe, at the focus."""
     title = st.selectbox(say("what_if", "kind"), TITLES, key="compose_kind")
     values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
     with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
@@ -190,7 +184,7 @@ def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentenc
 
 
 def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConfig, sentences: tuple[int, int]) -> None:
-    """Draw what a kind's menu asks for, and keep what is chosen in `values`, by the names of a change's arguments."""
+    """Draw one choice, and keep it in `values`, by the names of a change's arguments."""
     match choice:
         case "head" | "own head":
             if choice == "head" or values["point"] in HEAD_POINTS:

@@ -33,8 +33,6 @@ purpose-training = A small transformer learns a task while you watch, in the arc
 purpose-regularisers = Ten ways to train that are meant to help: what each changes, measured in runs of your own.
 purpose-gradient-flow = What norms and residual connections do to a gradient on its way back.
 
-lesson-end = Brings back the text and settings that you had before the lesson.
-
 pinned = **Pinned.** Now change any setting: the charts show both.
 compared = **Compared:** { $before } and { $now }. All else is the same.
 pinned-fails = The pinned settings cannot be run: { $why }
@@ -68,7 +66,6 @@ run-stopped = Stopped: { $at }.
 run-never = Stopped before the first step.
 run-starts = Getting ready.
 run-done = Done: { $runs } runs in { $time }.
-run-changed = **The settings are no longer this run's:** { $changes }. **Start** trains with the present ones.
+run-changed = **The settings are no longer this run's. Start** trains with the present ones.
 run-elsewhere = What you started on { $where } goes on. Only one thing runs at a time: stop it there first.
 run-shared = Shared with { $others } other visitors; Stop takes only you out of it.
-run-before = This run had been computed here before. Another *seed* makes one to watch.

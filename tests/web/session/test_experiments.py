@@ -7,19 +7,15 @@ from typing import Any
 import pytest
 
 from playground.jobs import JobStatus
-from playground.training.recipe import Recipe
-from playground.training.tasks import make_data
 from playground.web.session.experiments import (
     Experiment,
     SessionExperiments,
     join_experiment,
     training_bytes,
-    validation_data,
 )
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
-from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
-from tests.web.experiment_pages import TEXT, recipe, run
+from tests.web.experiment_pages import recipe, run
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
@@ -88,24 +84,6 @@ def test_one_experiment_at_a_time_in_a_session() -> None:
     assert experiments.get("training") is first
 
 
-def test_a_stopped_experiment_is_in_progress_until_its_last_step_is_done() -> None:
-    allowed = threading.Event()
-
-    class Slow(Count):
-        def run(self) -> Generator[int]:
-            self.begun.set()
-            allowed.wait()
-            yield 1
-
-    experiment = start(SessionExperiments(), Slow(1))
-    experiment.stop(timeout=0)
-    assert (experiment.status, experiment.active, not experiment.ended) == ("cancelled", False, True)
-    assert pending_sentence(experiment) == "Stopping after the current step …"
-    allowed.set()
-    until(lambda: experiment.ended)
-    assert pending_sentence(experiment) == ""
-
-
 # --- the memory of all together
 
 
@@ -160,13 +138,3 @@ def test_a_run_counts_all_that_it_holds(task: Any) -> None:
     examples = (trainer.data.train, trainer.data.validation)
     n_data = sum(part.nbytes for each in examples for part in vars(each).values() if part is not None)
     assert training_bytes(trainer.config, trainer.recipe, trainer.data) == 6 * 4 * n + n_data
-
-
-@pytest.mark.parametrize("task", ["copy", "characters", "masked", "seq2seq-copy"])
-def test_questions_are_those_of_the_whole_data(task: Any) -> None:
-    asked = Recipe(task=task, text=TEXT * (task in ("characters", "masked")), length=6, n_train=300, n_validation=20)
-    whole, few = make_data(asked), validation_data(asked)
-    assert (few.labels, few.vocabulary, few.example) == (whole.labels, whole.vocabulary, whole.example)
-    for name, part in vars(whole.validation).items():
-        theirs = getattr(few.validation, name)
-        assert (part is None and theirs is None) or part.equal(theirs)
