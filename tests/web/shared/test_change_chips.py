@@ -48,25 +48,12 @@ def test_all_is_taken_back_at_once() -> None:
     assert array(charts(app)["attention_pattern"], name="customdata")[4, 2] > 0
 
 
-def test_positions_shows_the_model_without_changes() -> None:
-    query = {"positions_table": True, **SMALL}
-    one, two = (open_page("positions", **query, do=do) for do in ("", "positions:shuffle_3,0.attn:off"))
-    assert charts(one) == charts(two)
-
-
 def test_swap_and_reset_take_changes_along() -> None:
     app = open_page("attention", **SMALL, do="1.1:zero", pinned="true", b_do="-0.0:zero")
     for text in ("0.0:zero", "1.1:zero"):
         press(app, "pin_swap")
         assert [chip["text"] for chip in component_data(app, "change_chips")["chips"]] == [text]
     assert component_data(press(app, "reset"), "change_chips") == {}
-
-
-def test_a_word_hidden_in_every_layer_is_one_chip() -> None:
-    app = open_page("what_if", **SMALL, do="0.*:hide_2,1.*:hide_2,1.1:zero")
-    names = [chip["name"] for chip in component_data(app, "change_chips")["chips"]]
-    assert len(names) == 2
-    assert names[0].startswith("every layer, all heads: ")
 
 
 @pytest.mark.parametrize("n_layers", [1, 2, 3])

@@ -30,7 +30,6 @@ from tests.web.app_test import (
     widgets,
     working,
 )
-from tests.web.sidebar.own_files import upload
 
 KINDS = ("reverse", "characters", "seq2seq-reverse")
 
@@ -131,15 +130,6 @@ def test_what_is_trained_after_it_was_chosen_by_hand_shows_at_the_next_look() ->
     app = choose(open_page("attention"), weights="trained here")
     assert "trained here: Reverse" in captions(put(app, trained()))
     assert "trained here: Reverse" in captions(put(app, trained("sort"))), "what is shown stays"
-
-
-def test_its_file_opens_among_the_visitors_own_weights_too() -> None:
-    one = trained("seq2seq-copy")
-    app = upload(open_page("attention", weights="mine", text="a b c"), trained_network.save(one))
-    assert "can't be used" not in sentences(app)
-    sizes = {key: getattr(one.config, key) for key in ("d_model", "n_layers", "d_ff")}
-    assert values(app, *sizes) == sizes
-    assert sizes.keys() <= locked(app)
 
 
 @given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))

@@ -21,7 +21,6 @@ from tests.web.app_test import (
     component_data,
     open_page,
     table,
-    values,
     widgets,
     without_error,
     words,
@@ -72,14 +71,6 @@ def test_the_texts_and_the_lists_sentences_are_compared_and_their_pairs_ranked()
     assert len(table(app, "in common")) == 10
     assert app.dataframe[0].proto.row_height > 64, "from which on Streamlit wraps words"
     assert params.POOLINGS == POOLINGS
-
-
-def test_a_pair_is_chosen_in_two_lists_and_one_behind_the_last_is_the_last() -> None:
-    app = page(similarity_list=LIST, similarity_second=30)
-    assert chosen(app) == (1, 4)
-    assert chosen(choose(app, similarity_first_menu=4, similarity_second_menu=1)) == (4, 1)
-    assert values(app, "similarity_first", "similarity_second") == {"similarity_first": 4, "similarity_second": 1}
-    assert chosen(choose(app, similarity_list="Stocks fell.")) == (2, 1)
 
 
 @pytest.mark.parametrize("task", KINDS)
