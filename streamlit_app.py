@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from playground.errors import OUT_OF_MEMORY, PlaygroundError, is_out_of_memory
-from playground.web.server.middleware import Protection
+from playground.web.server import Protection
 from playground.web.session.services import services
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from playground.mistakes import bug_lab
 from playground.mistakes.edits import run_edited
 from playground.views.bug_lab import lab_scene, show_bug_lab
 from playground.web.choices.setup import current_value
-from playground.web.components.without_picture import request_scroll
+from playground.web.components import request_scroll
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.renderer import Live, draw_view

@@ -21,7 +21,7 @@ from playground.text.wording import quote_text
 from playground.views.diagnosis import describe_names, diagnosed, show_diagnosis
 from playground.web.choices.setup import current_setup
 from playground.web.choices.shortcuts import preset_values
-from playground.web.components.without_picture import request_scroll
+from playground.web.components import request_scroll
 from playground.web.session import caches
 from playground.web.session.services import services
 from playground.web.shared import panels, saving

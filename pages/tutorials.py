@@ -8,7 +8,7 @@ from playground.tutorials.demonstrations import TUTORIALS, Topic
 from playground.views.tutorials import show_tutorials, tutorials_scene
 from playground.web.choices.setup import current_value
 from playground.web.choices.shortcuts import apply_preset, use_task_defaults
-from playground.web.components.without_picture import request_scroll
+from playground.web.components import request_scroll
 from playground.web.shared import panels
 from playground.web.shared.navigation import page_named
 from playground.web.shared.renderer import Live, draw_view

@@ -28,10 +28,10 @@ from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.language.family import shares_of
-from playground.link import english
+from playground.link import params
 from playground.link.opening import LinkedView
-from playground.link.params import RECIPE, TASK_TITLES, write
-from playground.link.query import model_config, shape_to_train
+from playground.link.params import RECIPE, TASK_TITLES, model_config, write
+from playground.link.query import shape_to_train
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
 from playground.model.positions import wavelengths
@@ -318,7 +318,7 @@ def _setting(view: LinkedView, key: Place) -> float | str:
 
 
 def _learnt(view: LinkedView, capability: Place) -> float:
-    shares = shares_of(english.spec_of(view.values))
+    shares = shares_of(params.spec_of(view.values))
     if capability not in shares:
         raise InputError(f"Nobody has measured {quote_word(str(capability))} for this encoder.")
     return fmean(shares[str(capability)])

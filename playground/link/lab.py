@@ -13,7 +13,7 @@ from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
-from playground.link import english, query
+from playground.link import params
 from playground.link.kinds import MadeChange
 from playground.link.query import drawn_rows
 from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
@@ -192,8 +192,8 @@ class Lab:
     def config(self) -> ModelConfig:
         """The architecture, with the rows of its token table."""
         if self.state.is_english:
-            return english.spec_of(self.values).config
-        return query.model_config(self.values, self.state.own_rows or self.random_table_rows)
+            return params.spec_of(self.values).config
+        return params.model_config(self.values, self.state.own_rows or self.random_table_rows)
 
     @property
     def random_table_rows(self) -> int:

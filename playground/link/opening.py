@@ -14,7 +14,7 @@ from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
-from playground.link import english, params, query
+from playground.link import params, query
 from playground.link.lab import FittedChanges, Lab, Source
 from playground.link.query import Texts
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
@@ -288,7 +288,7 @@ def view_of(
     _check_values(values)
     weights = MINILM if values["weights"] == "minilm" else RANDOM
     if values["weights"] == "english":
-        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + english.spec_of(values).key)
+        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + params.spec_of(values).key)
     lab = Lab(State(values, weights), Source(max_parameters))
     return LinkedView(page, lab, values, (*notices, *lab.fitted_changes.reasons.values()), pinned=pinned)
 

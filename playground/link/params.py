@@ -1,13 +1,16 @@
 """Every query parameter, by its key: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
-from playground.config import CHOICES, SETTINGS, Setting
+from playground.config import CHOICES, SETTINGS, ModelConfig, Setting
+from playground.language.family import implied
+from playground.language.learner import SHOWN
+from playground.language.network import BASE, Spec
+from playground.language.text import MASK, MASK_ID, VOCABULARY, english_tokenizer
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
-from playground.link import english
 from playground.link.kinds import (
     Changes,
     Choice,
@@ -31,6 +34,12 @@ from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
 from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
+
+ENGLISH_TEXT = SHOWN.replace(MASK, "animal")
+ENGLISH_PLACE = english_tokenizer().encode_batch([SHOWN]).ids[0].tolist().index(MASK_ID)
+"""Position of the word that is hidden at first in the small English's text."""
+
+NO_MASK = -1
 
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
@@ -181,8 +190,8 @@ SHARED: dict[str, Param] = {
     "causal": Switch(False, label="causal mask · `causal`", help_text="No token may look at later ones."),
     "seed": Whole(0, 0, 2**31 - 1, label="Seed", help_text="The same seed gives the same random weights everywhere."),
     "mask": Whole(
-        english.NO_MASK,
-        english.NO_MASK,
+        NO_MASK,
+        NO_MASK,
         MAX_TOKENS - 1,
         label="hidden word",
         help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
@@ -364,10 +373,41 @@ def write_all(value: object) -> list[str]:
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
 
 
+_DECIDING, FOLLOWING = ("d_model", "norm_placement", "norm"), ("d_ff", "final_norm", "n_heads")
+"""The settings of the small English from which the defaults of others follow, and these others."""
+
+
+def english_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base's architecture, text and mask, with what follows from given values (`family.implied`)."""
+    following = implied({key: values[key] for key in _DECIDING if key in values})
+    mask = ENGLISH_PLACE if values.get("text", ENGLISH_TEXT) == ENGLISH_TEXT else NO_MASK
+    return {**{key: getattr(BASE, key) for key in SETTINGS}, **following, "text": ENGLISH_TEXT, "mask": mask}
+
+
+def spec_of(values: Mapping[str, Any]) -> Spec:
+    """Return the network of the small English that settled values name."""
+    return Spec(model_config(values, len(VOCABULARY)), values["causal"], values["seed"])
+
+
+def values_of(spec: Spec) -> dict[str, Any]:
+    """Return the settings of a network, by their keys in the link."""
+    return {**{key: getattr(spec.config, key) for key in SETTINGS}, "causal": spec.causal, "seed": spec.seed}
+
+
+def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
+    """Return the architecture that values describe, for a tokenizer's vocabulary; raises ConfigError."""
+    return _build_config(vocab_size, *(values[key] for key in ARCHITECTURE))
+
+
+@lru_cache(maxsize=256)
+def _build_config(vocab_size: int, *settings: Any) -> ModelConfig:
+    return ModelConfig(vocab_size=vocab_size, **dict(zip(ARCHITECTURE, settings, strict=True)))
+
+
 def default_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return every parameter's default beside the values of some: the small English has its own."""
     defaults = {key: param.default for key, param in PARAMS.items()}
-    return defaults | (english.default_settings(values) if values.get("weights") == "english" else {})
+    return defaults | (english_defaults(values) if values.get("weights") == "english" else {})
 
 
 def write_changed(values: Mapping[str, Any]) -> dict[str, list[str]]:

@@ -6,11 +6,11 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
-from playground.config import POSITION_TABLES, ModelConfig
+from playground.config import POSITION_TABLES
 from playground.errors import ConfigError, PlaygroundError
 from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
-from playground.link import english
+from playground.link import params
 from playground.link.kinds import Notation, Several, Text, read_param
 from playground.link.params import (
     ARCHITECTURE,
@@ -23,6 +23,7 @@ from playground.link.params import (
     SIZES,
     SMALL,
     default_values,
+    model_config,
     write,
     write_all,
     write_changed,
@@ -213,9 +214,9 @@ def settle(
         values[key] = new
     if values["weights"] == "english":
         try:
-            check_spec(english.spec_of(values))
+            check_spec(params.spec_of(values))
         except PlaygroundError as error:
-            values.update({key: english.default_settings({})[key] for key in SIZES})
+            values.update({key: params.english_defaults({})[key] for key in SIZES})
             notices.append(f"{str(error).rstrip('.')}. All sizes are the base's now.")
     return values, notices
 
@@ -282,11 +283,6 @@ def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
 
 
 # --- what follows from values
-
-
-def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
-    """Return the architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
-    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
 def trains_small(values: Mapping[str, Any]) -> bool:

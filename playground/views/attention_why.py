@@ -56,7 +56,7 @@ from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.language.family import STOPS
 from playground.limits import MAX_CHARACTERS
-from playground.link import english
+from playground.link import params
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
@@ -179,7 +179,7 @@ def _open_trained(lab: Lab) -> Item:
     """The button that opens the encoder of the small English that is nearest to the shown shape."""
     settings = {key: lab[key] for key, stops in STOPS.items() if lab[key] in stops}
     chosen = {"weights": "english", "untrained": False, "causal": False, "seed": 0}
-    chosen |= english.default_settings(settings) | settings
+    chosen |= params.english_defaults(settings) | settings
     return Button("open_trained", say("attention", "open-trained"), chosen, icon=":material/school:")
 
 

@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.load.student import Student, visit
-from playground.web.server.middleware import ALLOWED_KINDS, PATIENCE, kind_of
+from playground.web.server import ALLOWED_KINDS, PATIENCE, kind_of
 from tests.attacks.client import ROUNDS, ask, join, port_of, rerun
 from tests.browser.server import Server
 from tests.waiting import run_coroutine

@@ -13,7 +13,7 @@ from websockets.exceptions import InvalidStatus
 
 from benchmarks.load.student import visit
 from playground.pages import PAGES
-from playground.web.server.middleware import Protection, Visitors, is_own_origin
+from playground.web.server import Protection, Visitors, is_own_origin
 from tests.attacks.client import ROUNDS, ask, join, port_of, rerun, shake_hands
 from tests.browser.server import Server
 from tests.waiting import run_coroutine

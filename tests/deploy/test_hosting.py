@@ -24,7 +24,7 @@ from streamlit import config
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.load.student import Student
 from playground import limits
-from playground.web.server.settings import Settings, read_settings
+from playground.web.server import Settings, read_settings
 from tests.attacks.client import join
 from tests.browser.server import Server, serve
 from tests.waiting import run_coroutine, until

@@ -8,12 +8,11 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole, read_changes
-from playground.link.params import LOCKED, PARAMS, SHARED, SIZES
+from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
 from playground.link.query import (
     MARKER,
     PINNED_KEYS,
     VERSION,
-    model_config,
     pinned_texts,
     read,
     read_link,

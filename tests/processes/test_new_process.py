@@ -9,7 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from playground.web.server.settings import Settings
+from playground.web.server import Settings
 from tests.command_line.test_run_command import SMALL
 from tests.link.test_params import DEFAULTS
 
@@ -82,7 +82,7 @@ import json
 import os
 from playground.limits import MAX_SENTENCES
 from playground.link.params import PARAMS
-from playground.web.server.settings import read_settings
+from playground.web.server import read_settings
 defaults = {key: param.default for key, param in PARAMS.items()}
 print(json.dumps([defaults, MAX_SENTENCES, vars(read_settings(os.environ))], default=str))
 """

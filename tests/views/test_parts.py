@@ -19,9 +19,9 @@ from playground.language.capabilities import CAPABILITIES
 from playground.language.family import SEEDS, TABLE, Row, change, compared_specs
 from playground.language.ladder import RUNGS, START, ladder_specs
 from playground.link import params
-from playground.link.english import default_settings, spec_of
 from playground.link.kinds import Whole
 from playground.link.opening import open_link
+from playground.link.params import english_defaults, spec_of
 from playground.pages import LADDER
 from playground.views import parts
 from playground.views.parts import CapabilityShares, name_spec, parts_scene, show_parts
@@ -159,7 +159,7 @@ def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder
     assert all(f"**{rung.name}** ({rung.year})" in said for rung in RUNGS)
     (button,) = (each for each in items if isinstance(each, Widget))
     settings = button.data["settings"]
-    opened = {**default_settings(settings), "causal": False, "seed": 0, **settings}
+    opened = {**english_defaults(settings), "causal": False, "seed": 0, **settings}
     assert spec_of(opened) == SPECS[NAMES[row]]
 
 

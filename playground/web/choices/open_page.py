@@ -24,8 +24,7 @@ from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
 from playground.web.choices import setup as choices
 from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, current_values, moments, pinned_values
-from playground.web.components import moment
-from playground.web.components.without_picture import write_address
+from playground.web.components import moment, write_address
 from playground.web.session import caches, own_models
 
 

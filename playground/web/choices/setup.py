@@ -15,7 +15,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import PlaygroundError
 from playground.language.family import nearest_shipped
-from playground.link import english, opening
+from playground.link import opening, params
 from playground.link.kinds import Several
 from playground.link.lab import Lab
 from playground.link.opening import Focus, choose_pair
@@ -25,7 +25,7 @@ from playground.runs.encoder_run import Run
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, own_models
 from playground.web.session.own_models import UploadedWeights
-from playground.web.session.result_cache import this_session
+from playground.web.session.services import this_session
 from playground.weights.recognise import RecognisedWeights
 
 OPEN_PAGE = "_open"
@@ -245,13 +245,13 @@ def _state_of(values: Mapping[str, Any]) -> State:
 
 def _english_state(values: Mapping[str, Any]) -> State:
     """Return a state of the small English; of the nearest shipped encoder if nobody has trained what was chosen."""
-    spec = english.spec_of(values)
+    spec = params.spec_of(values)
     if values["untrained"]:
         return State(values, WeightsId(BEFORE + spec.key))
     if caches.APP.find_english(spec) is not None:
         return State(values, WeightsId(AFTER + spec.key))
     nearest = nearest_shipped(spec.config, causal=spec.causal)
-    return State({**values, **english.values_of(nearest)}, WeightsId(AFTER + nearest.key), chosen=values)
+    return State({**values, **params.values_of(nearest)}, WeightsId(AFTER + nearest.key), chosen=values)
 
 
 def trained_network(lab: Lab) -> TrainedNetwork | None:
@@ -310,7 +310,7 @@ def settle_tokens(run: Run) -> None:
 
 def _tokens_before() -> Sequence[str]:
     """Return the tokens of the text in which query and key were chosen."""
-    lab = lab_of({**current_setup().values, "text": _pair()[0], "mask": english.NO_MASK})
+    lab = lab_of({**current_setup().values, "text": _pair()[0], "mask": params.NO_MASK})
     try:
         return lab.batch.tokens[lab.sentence] if lab.text.sentences else ()
     except PlaygroundError:

@@ -9,7 +9,7 @@ from typing import Any
 import streamlit as st
 
 from playground.language.text import english_tokenizer
-from playground.link import english, params
+from playground.link import params
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, LOCKED, OWN, PARAMS, SHARED, SMALL, TASK_TITLES
 from playground.link.query import read, shape_to_train, values_of_preset
@@ -126,10 +126,10 @@ def use_example_text() -> None:
 def choose_english(**settings: Any) -> None:
     """Choose the small English's base with these settings instead; a text that it does not know gives way."""
     keep_replaced()
-    values = {key: value for key, value in english.default_settings(settings).items() if key in ARCHITECTURE}
+    values = {key: value for key, value in params.english_defaults(settings).items() if key in ARCHITECTURE}
     text = current_value("text")
     if text == DEFAULT_TEXT or not knows(text):
-        values |= {"text": english.TEXT, "mask": english.PLACE}
+        values |= {"text": params.ENGLISH_TEXT, "mask": params.ENGLISH_PLACE}
     choose_values({"weights": "english", "untrained": False, "causal": False, "seed": 0, **values, **settings})
 
 
@@ -154,8 +154,8 @@ def weights_chosen() -> None:
     if weights == "english":
         choose_english()
         return
-    st.session_state["mask"], st.session_state["run"] = english.NO_MASK, ""
-    if current_value("text") == english.TEXT:
+    st.session_state["mask"], st.session_state["run"] = params.NO_MASK, ""
+    if current_value("text") == params.ENGLISH_TEXT:
         replace_text(DEFAULT_TEXT)
     _restore_shape(weights)
 
@@ -174,7 +174,7 @@ def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
     before = setup.last_moment(lambda weights: weights == "minilm")
     if before is None:
-        text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
+        text = {"text": DEFAULT_TEXT} if current_value("text") == params.ENGLISH_TEXT else {}
         choose_values({"weights": "minilm", "untrained": False, **text})
     else:
         setup.restore(before)
@@ -183,9 +183,9 @@ def back_to_minilm() -> None:
 def follow_move(key: str) -> None:
     """Move what follows a setting of the small English that the visitor has moved."""
     before = setup.moments()[-1].values
-    old = english.default_settings(before)
-    new = english.default_settings({**before, key: st.session_state[key]})
-    following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]
+    old = params.english_defaults(before)
+    new = params.english_defaults({**before, key: st.session_state[key]})
+    following = [each for each in params.FOLLOWING if each != key and before[each] == old[each]]
     st.session_state.update({each: new[each] for each in following})
 
 

@@ -31,8 +31,7 @@ from playground.text import Tokenizer
 from playground.training import trained_network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import own_models
-from playground.web.session.result_cache import session_results, this_session
-from playground.web.session.services import services
+from playground.web.session.services import services, session_results, this_session
 from playground.weights import checkpoint
 
 R = TypeVar("R")

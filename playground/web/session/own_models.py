@@ -18,8 +18,7 @@ from playground.text import Tokenizer, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.training.network import Network
 from playground.training.trained_network import KeptRun, TrainedNetwork, key_in, load, run_key, save
-from playground.web.session.result_cache import cache_in_session, session_results
-from playground.web.session.services import services
+from playground.web.session.services import cache_in_session, services, session_results
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
 from playground.weights.files import check_size
 from playground.weights.huggingface import read_config

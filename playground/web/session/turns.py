@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
-from playground.web.server.middleware import browser_of
+from playground.web.server import browser_of
 
 R = TypeVar("R")
 

@@ -34,7 +34,7 @@ from playground.web.choices.setup import (
     restore,
     take_moment,
 )
-from playground.web.components.without_picture import announce, hide, request_scroll
+from playground.web.components import announce, hide, request_scroll
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.web.session.services import services

@@ -15,7 +15,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from playground.accounting import count_parameters
 from playground.config import SETTINGS, SettingGroup
 from playground.errors import InputError
-from playground.link import english, params
+from playground.link import params
 from playground.link.kinds import Choice
 from playground.link.lab import Lab
 from playground.link.params import ARCHITECTURE, PARAMS
@@ -133,7 +133,7 @@ def _text_typed() -> None:
     typed = current_value("text")
     keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
-        st.session_state["mask"] = english.NO_MASK
+        st.session_state["mask"] = params.NO_MASK
 
 
 def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:

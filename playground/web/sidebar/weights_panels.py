@@ -17,7 +17,7 @@ from playground.language.capabilities import CAPABILITIES
 from playground.language.family import shares_of
 from playground.language.network import Spec
 from playground.language.text import IDS, join_words
-from playground.link import english
+from playground.link import params
 from playground.link.lab import Lab
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
@@ -53,7 +53,7 @@ STAYS, LEAVES = 1.5, 30.0
 
 def draw_move(setup: Lab) -> None:
     """Draw what the shown encoder costs beside the base, and the answer before and after the last move."""
-    spec = english.spec_of(setup.values)
+    spec = params.spec_of(setup.values)
     if setup.state.chosen is not None:
         st.caption(say("sidebar", "nearest", name=name_spec(spec)))
     elif not setup["untrained"]:
@@ -102,7 +102,7 @@ def _shares(spec: Spec) -> Mapping[str, Sequence[float]]:
 def draw_english(setup: Lab) -> None:
     """Draw before and after training, and the way back to MiniLM; a move ends another's training."""
     running = session_experiments().get(LEARNING)
-    if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
+    if running is not None and running.active and running.inputs != params.spec_of(setup.state.asked):
         session_experiments().discard(LEARNING)
     if setup.state.chosen is not None:
         _draw_missing(setup)
@@ -135,7 +135,7 @@ def _draw_unknown(setup: Lab) -> None:
 
 def _draw_missing(setup: Lab) -> None:
     """What becomes of an encoder that nobody has trained: it is trained if its visitor has moved there."""
-    seconds = learning_seconds(english.spec_of(setup.state.asked))
+    seconds = learning_seconds(params.spec_of(setup.state.asked))
     longest = 2 * services().settings.max_training_seconds
     if seconds > longest:
         st.caption(say("sidebar", "too-long", time=duration(seconds), most=duration(longest)))
@@ -148,7 +148,7 @@ def _draw_missing(setup: Lab) -> None:
 def follow_learning() -> None:
     """Start the training once the visitor stays, draw how far it is, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
-    spec = english.spec_of(setup.state.asked)
+    spec = params.spec_of(setup.state.asked)
     if setup.state.chosen is None or APP.find_english(spec) is not None:
         st.rerun()
     running = experiments.get(LEARNING)

@@ -13,7 +13,7 @@ from playground.charts.names import quote_token
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
-from playground.link import query
+from playground.link import params, query
 from playground.link.params import RECIPE, STRENGTHS, TASK_TITLES, write_all
 from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_tokens
 from playground.training.job import TrainingRequest, TrainingState, check_cost
@@ -38,8 +38,7 @@ from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
 from playground.web.session.own_models import OwnModels
-from playground.web.session.result_cache import cache_in_session
-from playground.web.session.services import services
+from playground.web.session.services import cache_in_session, services
 from playground.web.shared import experiment_buttons, panels, saving
 from playground.web.shared.page_end import fragment
 from playground.web.shared.renderer import Live, read_options, render
@@ -69,7 +68,7 @@ def make_plan() -> TrainingRequest:
     values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     recipe = experiments.without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
     shape = query.shape_to_train(current_setup().state.asked)
-    config = architecture(query.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
+    config = architecture(params.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
     limits, speed = services().settings, experiments.machine_speed()
     check_cost(config, recipe, speed, max_seconds=experiments.most_seconds(), max_parameters=limits.max_parameters)
     return TrainingRequest(config, recipe)

@@ -12,11 +12,10 @@ from streamlit.testing.v1 import AppTest
 from playground.language import learner
 from playground.language.family import change, load_shipped
 from playground.language.network import Spec, save
-from playground.link import english, open_link
+from playground.link import open_link, params
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
 from playground.web.choices import setup
-from playground.web.session.result_cache import ResultCache
-from playground.web.session.services import other_services
+from playground.web.session.services import ResultCache, other_services
 from playground.web.sidebar import weights_panels
 from playground.weights.store import NetworkStore
 from tests.web.app_test import (
@@ -31,7 +30,11 @@ from tests.web.app_test import (
     words,
 )
 
-MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT[english.TEXT.rindex("animal") + 6 :]
+MASKED = (
+    params.ENGLISH_TEXT[: params.ENGLISH_TEXT.rindex("animal")]
+    + "[MASK]"
+    + params.ENGLISH_TEXT[params.ENGLISH_TEXT.rindex("animal") + 6 :]
+)
 
 
 @pytest.fixture
@@ -59,9 +62,9 @@ def test_moving_one_of_minilms_controls_opens_the_base_with_that_one_change_and_
     app = open_page("attention", layer=2, head=3)
     ((key, value),) = moved.items()
     offer(app, key, value)
-    wanted = english.values_of(change(**moved))
+    wanted = params.values_of(change(**moved))
     assert shape(app) == {each: wanted[each] for each in ARCHITECTURE}
-    assert (app.session_state["weights"], app.session_state["text"]) == ("english", english.TEXT)
+    assert (app.session_state["weights"], app.session_state["text"]) == ("english", params.ENGLISH_TEXT)
     without_error(press(app, "back_to_minilm"))
     assert (app.session_state["weights"], app.session_state["text"]) == ("minilm", DEFAULT_TEXT)
     assert shape(app) == {each: SHARED[each].default for each in ARCHITECTURE}
@@ -73,10 +76,10 @@ def test_a_text_that_it_knows_stays_and_one_that_it_does_not_know_comes_back() -
     app = offer(open_page("norms", text=known), "n_layers", 3)
     assert app.session_state["text"] == known
     app = offer(open_page("norms", text="Cats purr."), "n_layers", 3)
-    assert app.session_state["text"] == english.TEXT
+    assert app.session_state["text"] == params.ENGLISH_TEXT
     assert without_error(press(app, "back_to_minilm")).session_state["text"] == "Cats purr."
     app.button_group(key="weights").set_value("english")
-    assert without_error(app.run()).session_state["text"] == english.TEXT
+    assert without_error(app.run()).session_state["text"] == params.ENGLISH_TEXT
     assert without_error(press(app, "back_to_minilm")).session_state["text"] == "Cats purr."
     app.button_group(key="weights").set_value("random")
     app.run().button_group(key="weights").set_value("english")
@@ -110,7 +113,7 @@ def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) ->
     right = dict(network.predict(MASKED, 100))["animal"]
     assert f"*animal*: **{right:.2f}**" in prose(app)
     told = open_link("?weights=english&" + "&".join(f"{key}={value}" for key, value in link.items()))
-    assert told.batch.tokens[0][english.PLACE] == "[MASK]"
+    assert told.batch.tokens[0][params.ENGLISH_PLACE] == "[MASK]"
     assert told.config == network.spec.config
     assert told.notices == ()
 

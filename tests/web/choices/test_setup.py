@@ -12,7 +12,7 @@ from playground.link.state import RANDOM, State, WeightsId
 from playground.text import Sentences, split_sentences
 from playground.web.choices import setup
 from playground.web.session.caches import APP
-from playground.web.session.result_cache import this_session
+from playground.web.session.services import this_session
 from tests.web.app_test import SMALL, choose, open_page, press
 
 VALUES: dict[str, Any] = {key: param.default for key, param in SHARED.items()} | {"weights": "random", "n_layers": 2}

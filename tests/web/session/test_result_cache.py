@@ -20,9 +20,10 @@ from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import lab_of
-from playground.web.session import caches, result_cache
+from playground.web.session import caches
+from playground.web.session import services as services_module
 from playground.web.session.own_models import UploadedWeights
-from playground.web.session.result_cache import ResultCache, size_in_bytes, this_session
+from playground.web.session.services import ResultCache, size_in_bytes, this_session
 from tests.link.test_params import DEFAULTS
 from tests.model.strategies import configs
 
@@ -115,7 +116,7 @@ class Sessions:
         self.asking = ""
         self.caches: defaultdict[str, ResultCache] = defaultdict(lambda: ResultCache(10**6))
         context = lambda **_: SimpleNamespace(session_id=self.asking)  # noqa: E731
-        monkeypatch.setattr(result_cache, "get_script_run_ctx", context)
+        monkeypatch.setattr(services_module, "get_script_run_ctx", context)
         monkeypatch.setattr(caches, "session_results", lambda: self.caches[self.asking])
 
     @contextmanager

@@ -11,7 +11,7 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 
 from playground.errors import BusyError
 from playground.runs.budget import check_interrupted
-from playground.web.server.settings import Settings
+from playground.web.server import Settings
 from playground.web.session import turns as turns_module
 from playground.web.session.services import Services, other_services, services
 from playground.web.session.turns import FairSemaphore, Turns, current_visitor, leave_turn

@@ -12,8 +12,7 @@ from playground.learn.exercise import Variant
 from playground.link.opening import LinkedView, open_link
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
-from playground.web.session.result_cache import ResultCache
-from playground.web.session.services import other_services, services
+from playground.web.session.services import ResultCache, other_services, services
 from playground.web.session.turns import Turns
 from playground.web.views.exercises.posed import find_items, pose_variant, serve_view
 from playground.weights import checkpoint

@@ -9,7 +9,7 @@ import streamlit as st
 
 from playground.errors import InputError
 from playground.learn.progress import Results, join_results, read_progress, write_progress
-from playground.web.components.without_picture import keep_in_browser
+from playground.web.components import keep_in_browser
 from playground.web.session.experiments import session_experiments
 
 _ATTEMPTS = "_exercise_attempts"

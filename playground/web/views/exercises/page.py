@@ -23,7 +23,7 @@ from playground.link.query import write_query
 from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
 from playground.web.choices.setup import current_value
-from playground.web.components.without_picture import announce, request_scroll
+from playground.web.components import announce, request_scroll
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.services import services
 from playground.web.shared import panels

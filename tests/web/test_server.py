@@ -21,8 +21,7 @@ from streamlit.runtime.backend_operation_handler import _LOGGER, DeferredFileHan
 import streamlit_app
 from playground.errors import UnavailableError
 from playground.runs.budget import MAX_KEPT, MAX_PARAMETERS
-from playground.web.server.middleware import RETRY_AFTER, Protection, Visitors
-from playground.web.server.settings import Settings, read_settings
+from playground.web.server import RETRY_AFTER, Protection, Settings, Visitors, read_settings
 from playground.web.session.services import Services, services
 from tests.waiting import run_coroutine
 from tests.web.app_test import open_page
