@@ -23,9 +23,9 @@ from playground.accounting import LABELS, count_parameters, is_traced, list_shap
 from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
-from playground.link.kinds import Choice, Notation, Param, Size, Switch, read_param, write_changes
+from playground.link.kinds import Param, read_param, write, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
-from playground.link.params import SHARED, write, write_all
+from playground.link.params import SHARED, write_all
 from playground.link.query import values_of_preset, write_query
 from playground.pages import PAGES
 from playground.presets import PRESETS
@@ -91,14 +91,14 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
     if key.startswith("n_"):
         names.append(f"--{key.removeprefix('n_')}")
     shown = f"{param.help_text or param.label} Default: {write(param.default) or 'none'}.".replace("%", "%%")
-    if isinstance(param, Switch):
+    if param.kind == "switch":
         group.add_argument(
             *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown
         )
         return
-    words = _WEIGHTS if key == "weights" else param.options if isinstance(param, Choice) else None
-    metavar = "|".join(words) if words else "CHANGES" if isinstance(param, Notation) else "NUMBER"
-    if isinstance(param, Size):
+    words = _WEIGHTS if key == "weights" else param.options if param.kind == "choice" else None
+    metavar = "|".join(words) if words else "CHANGES" if param.kind == "notation" else "NUMBER"
+    if param.kind == "size":
         shown += (
             f" One of {', '.join(f'{stop:g}' if isinstance(stop, float) else str(stop) for stop in param.options)}."
         )
@@ -111,7 +111,7 @@ def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
         value, complaint = read_param(SHARED[key], [text])
         if words is not None and text not in words:
             raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
-        if complaint is not None and isinstance(SHARED[key], Notation):
+        if complaint is not None and SHARED[key].kind == "notation":
             raise argparse.ArgumentTypeError(complaint)
         if complaint is not None:
             raise argparse.ArgumentTypeError(f"{text!r} {complaint}; {write(value)} would work")

@@ -29,8 +29,9 @@ from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.language.family import shares_of
 from playground.link import params
+from playground.link.kinds import write
 from playground.link.opening import LinkedView
-from playground.link.params import RECIPE, TASK_TITLES, model_config, write
+from playground.link.params import RECIPE, TASK_TITLES, model_config
 from playground.link.query import shape_to_train
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change

@@ -11,7 +11,7 @@ from playground.errors import ConfigError, PlaygroundError
 from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
 from playground.link import params
-from playground.link.kinds import Notation, Several, Text, read_param
+from playground.link.kinds import read_param, write
 from playground.link.params import (
     ARCHITECTURE,
     FOCUS,
@@ -24,7 +24,6 @@ from playground.link.params import (
     SMALL,
     default_values,
     model_config,
-    write,
     write_all,
     write_changed,
 )
@@ -67,12 +66,12 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
     param = PARAMS[key]
     value, complaint = read_param(param, texts)
-    if complaint is None or isinstance(param, Notation):
+    if complaint is None or param.kind == "notation":
         return value, complaint
-    if isinstance(param, Text):
+    if param.kind == "text":
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
     text = texts[-1]
-    if isinstance(param, Several):
+    if param.kind == "several":
         text = next(word for word in texts if word and word not in param.options)
     first, *more = write_all(value)
     used = f"{first} and {len(more)} more" if more else first
@@ -87,7 +86,7 @@ def read_link(texts: Texts) -> Settled:
     if "encdec_source" not in linked and not linked.keys().isdisjoint(HIDDEN["trained example"]):
         values["encdec_source"] = "your text"
     # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
-    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
+    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].options[-1]}
     sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
     if texts.get("v", [VERSION])[-1] != VERSION:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
@@ -277,7 +276,7 @@ def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
     key, (nearest, *_) = error.field, error.works
     if key not in SIZES:
         return nearest
-    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))  # type: ignore[operator]
+    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))
     errors = ((stop, _find_error({**values, key: stop})) for stop in near)
     return next(stop for stop, found in errors if found is None or found.field != key)
 

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from playground import count_parameters, open_link
 from playground.accounting import LABELS
 from playground.command_line import KEYS, main, read_options
-from playground.link.kinds import Switch
 from playground.link.params import SHARED
 from playground.presets import PRESETS
 
@@ -106,7 +105,7 @@ def test_every_parameter_of_the_sidebar_is_an_option() -> None:
         value = SHARED[key].default
         option = f"--{key.replace('_', '-')}"
         on_off = option if value else f"--no{option[1:]}"
-        arguments = [on_off] if isinstance(SHARED[key], Switch) else [option, str(value)]
+        arguments = [on_off] if SHARED[key].kind == "switch" else [option, str(value)]
         assert read_options(arguments).texts == {key: [str(value).lower() if isinstance(value, bool) else str(value)]}
     assert set(SHARED) - set(KEYS) == {"text", "untrained"}
 
@@ -115,7 +114,7 @@ def test_every_parameter_of_the_sidebar_is_an_option() -> None:
     ("arguments", "told"),
     [
         (["--layers", "13"], "12 would work"),
-        (["--layers", "x"], "not a number"),
+        (["--layers", "x"], "not one of its values"),
         (["--norm", "batch"], "layer"),
         (["--weights", "mine"], "minilm, english, random"),
         (["--seed", "-1"], "0 would work"),

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
-from playground.link.kinds import Choice, Notation, Param, Several, Size, Switch, Text, Whole, read_changes
+from playground.link.kinds import Param, read_changes
 from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
 from playground.link.query import (
     MARKER,
@@ -26,22 +26,19 @@ JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]"
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
 DEFAULTS = {key: param.default for key, param in SHARED.items()}
 CHANGES = ("3.1:zero", "-0.ffn:off~0.5", "2.*:cut_4_7", "positions:shuffle_1", "0.out:patch_1_2")
-KINDS = (Choice, Several, Size, Whole, Switch, Text, Notation)
+KINDS = ("choice", "several", "size", "whole", "switch", "text", "notation")
 
 
 def inside(param: Param, value: Any) -> bool:
     """Whether a value is one that the parameter's widget can have, type included."""
-    if isinstance(param, Choice | Size):
-        return any(value == option and type(value) is type(option) for option in param.options)
-    if isinstance(param, Switch):
-        return isinstance(value, bool)
-    if isinstance(param, Whole):
-        return type(value) is int and param.low <= value <= param.high
-    if isinstance(param, Several):
-        return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
-    if isinstance(param, Notation):
-        return param.parse(str(value)) == (value, None)
-    return isinstance(value, str) and len(value) <= param.longest
+    match param.kind:
+        case "text":
+            return isinstance(value, str) and len(value) <= param.longest
+        case "notation":
+            return param.parse(str(value)) == (value, None)
+        case "several":
+            return isinstance(value, tuple) and set(value) <= set(param.options) and len(set(value)) == len(value)
+    return value in param.options and type(value) in set(map(type, param.options[:99]))
 
 
 # --- reading
@@ -52,9 +49,9 @@ def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(junk: str) -> Non
     for key, param in PARAMS.items():
         value, sentence = read(key, [junk])
         assert inside(param, value)
-        if isinstance(param, Several) and not junk:
+        if param.kind == "several" and not junk:
             assert (value, sentence) == ((), None)  # how a browser writes that none is chosen
-        elif not isinstance(param, Text) and (junk or not isinstance(param, Notation)):
+        elif param.kind != "text" and (junk or param.kind != "notation"):
             assert sentence is not None
             assert sentence.startswith(f"The link's {key}=")
 
@@ -69,8 +66,8 @@ def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(junk: str) -> Non
 @example("--1")
 @example("٣")
 @example("ＴＲＵＥ")
-def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: type[Param], text: str) -> None:
-    for key in [key for key, param in PARAMS.items() if isinstance(param, kind)]:
+def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: str, text: str) -> None:
+    for key in [key for key, param in PARAMS.items() if param.kind == kind]:
         value, sentence = read(key, [text])
         assert inside(PARAMS[key], value)
         assert sentence is None or len(sentence) < 350
@@ -158,17 +155,16 @@ def test_heads_move_on_in_the_direction_of_the_slider() -> None:
 
 def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
     """Any setup of the widgets."""
-    kinds: dict[type[Param], Any] = {
-        Choice: lambda param: st.sampled_from(param.options),
-        Size: lambda param: st.sampled_from(param.options),
-        Switch: lambda _: st.booleans(),
-        Whole: lambda param: st.integers(param.low, param.high),
-        Text: lambda _: st.text(max_size=20),
-        Notation: lambda _: st.lists(st.sampled_from(CHANGES), unique=True).map(
-            lambda made: read_changes(",".join(made))[0]
-        ),
+    known = {
+        key: st.integers(param.options[0], param.options[-1])
+        if param.kind == "whole"
+        else st.sampled_from(param.options)
+        if param.options
+        else st.text(max_size=20)
+        for key, param in SHARED.items()
     }
-    known = {key: kinds[type(param)](param) for key, param in SHARED.items()}
+    changes = st.lists(st.sampled_from(CHANGES), unique=True).map(lambda made: read_changes(",".join(made))[0])
+    known |= {"do": changes}
     return st.fixed_dictionaries(known | {"run": st.sampled_from(("", 32 * "a", 32 * "b" + "-9000"))})
 
 

@@ -19,7 +19,6 @@ from playground.language.capabilities import CAPABILITIES
 from playground.language.family import SEEDS, TABLE, Row, change, compared_specs
 from playground.language.ladder import RUNGS, START, ladder_specs
 from playground.link import params
-from playground.link.kinds import Whole
 from playground.link.opening import open_link
 from playground.link.params import english_defaults, spec_of
 from playground.pages import LADDER
@@ -70,7 +69,7 @@ def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> 
 
 def test_the_link_has_a_number_for_every_row_and_column_and_begins_where_order_needs_positions() -> None:
     places = {key: params.OWN[f"parts_{key}"] for key in ("row", "column", "rung")}
-    highs = {key: place.high for key, place in places.items() if isinstance(place, Whole)}
+    highs = {key: place.options[-1] for key, place in places.items()}
     assert highs == {"row": len(compared_specs()) - 1, "column": len(CAPABILITIES) - 1, "rung": len(RUNGS)}
     assert name_spec(compared_specs()[OPTIONS["parts_row"]]) == "no positions"
     assert list(CAPABILITIES)[OPTIONS["parts_column"]] == "who_did_what"

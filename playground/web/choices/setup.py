@@ -16,7 +16,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from playground.errors import PlaygroundError
 from playground.language.family import nearest_shipped
 from playground.link import opening, params
-from playground.link.kinds import Several
 from playground.link.lab import Lab
 from playground.link.opening import Focus, choose_pair
 from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SHARED
@@ -50,7 +49,7 @@ _REPLACED = "_replaced"
 """Session key of what was replaced: by parameter the old value, the new one, when, and whether by a second field."""
 
 _UNDONE = PARAMS.keys() - LESSON.keys()
-_SEVERAL = [key for key, param in PARAMS.items() if isinstance(param, Several)]
+_SEVERAL = [key for key, param in PARAMS.items() if param.kind == "several"]
 _FORGOTTEN = object()
 
 

@@ -222,8 +222,7 @@ def _keep(changes: Iterable[MadeChange]) -> None:
 
 def cut_text(key: str, text: str) -> str:
     """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out."""
-    param: Any = PARAMS[key]
-    kept = text[: param.longest]
+    kept = text[: PARAMS[key].longest]
     if kept != text:
         st.session_state[f"_{key}_cut"] = (kept, len(text))
     return kept

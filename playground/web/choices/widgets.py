@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from playground.language.family import STOPS
-from playground.link.kinds import Choice, Several, Size, Switch, Text, Whole
+from playground.link.kinds import Param
 from playground.link.params import PARAMS, SHARED
 from playground.web.choices.setup import current_value, moments
 from playground.web.choices.shortcuts import choose_places, cut_text, explain_cut_text
@@ -36,35 +36,37 @@ whole: Callable[..., int] = draw
 
 
 def _draw(key: str, widget: dict[str, Any], **options: Any) -> Any:
-    param: Any = PARAMS[key]
-    if isinstance(param, Whole):
-        return _draw_whole(key, param, widget, **options)
-    if isinstance(param, Size):
-        return _draw_size(key, param, widget, **options)
-    if isinstance(param, Text):
-        return _draw_text(key, widget, **options)
+    param = PARAMS[key]
+    match param.kind:
+        case "whole":
+            return _draw_whole(key, param, widget, **options)
+        case "size":
+            return _draw_size(key, param, widget, **options)
+        case "text":
+            return _draw_text(key, widget, **options)
     keep_value(key, "word")
-    if isinstance(param, Choice) and param.captions:
-        return st.radio(options=param.options, captions=param.captions, horizontal=True, **widget, **options)
-    if isinstance(param, Choice):
-        return st.segmented_control(options=param.options, required=True, wrap=True, **widget, **options)
-    if isinstance(param, Several):
-        return st.pills(options=param.options, selection_mode="multi", wrap=True, **widget, **options)
+    match param.kind:
+        case "choice" if param.captions:
+            return st.radio(options=param.options, captions=param.captions, horizontal=True, **widget, **options)
+        case "choice":
+            return st.segmented_control(options=param.options, required=True, wrap=True, **widget, **options)
+        case "several":
+            return st.pills(options=param.options, selection_mode="multi", wrap=True, **widget, **options)
     return st.toggle(**widget, **options)
 
 
-def _draw_whole(key: str, param: Whole, widget: dict[str, Any], high: int | None = None, **options: Any) -> int:
+def _draw_whole(key: str, param: Param, widget: dict[str, Any], high: int | None = None, **options: Any) -> int:
     """Draw a slider up to `high`, the largest number that this run has; nothing where only one number is left."""
-    high = param.high if high is None else high
-    move_below(key, high)
-    if high <= param.low:
-        return param.low
-    keep_value(key, high)
-    return int(st.slider(min_value=param.low, max_value=high, **widget, **options))
+    low, highest = param.options[0], param.options[-1] if high is None else high
+    move_below(key, highest)
+    if highest <= low:
+        return int(low)
+    keep_value(key, highest)
+    return int(st.slider(min_value=low, max_value=highest, **widget, **options))
 
 
 def _draw_size(
-    key: str, param: Size, widget: dict[str, Any], fits: Callable[[float], bool] | None = None, **options: Any
+    key: str, param: Param, widget: dict[str, Any], fits: Callable[[float], bool] | None = None, **options: Any
 ) -> Any:
     """Draw a slider over the stops up to the largest that `fits`, and the present value."""
     stops = STOPS[key] if key in STOPS and key in SHARED and current_value("weights") == "english" else param.options
@@ -97,9 +99,8 @@ def _take_text(key: str, on_change: Callable[[], None] | None) -> None:
 
 def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> str:
     """Draw a list that opens, for words that are too many for a row."""
-    param: Any = PARAMS[key]
     keep_value(key, "menu")
-    return str(st.selectbox(options=param.options, **_common(key, label, help_text), **options))
+    return str(st.selectbox(options=PARAMS[key].options, **_common(key, label, help_text), **options))
 
 
 def stage(key: str, label: str, stages: Sequence[str]) -> None:
@@ -110,9 +111,9 @@ def stage(key: str, label: str, stages: Sequence[str]) -> None:
 
 def number(key: str) -> int:
     """Draw a field for a whole number."""
-    param: Any = PARAMS[key]
+    options = PARAMS[key].options
     keep_value(key, "number")
-    return int(st.number_input(min_value=param.low, max_value=param.high, **_common(key)))
+    return int(st.number_input(min_value=options[0], max_value=options[-1], **_common(key)))
 
 
 def panel(key: str, title: str, icon: str | None = None) -> Any:
@@ -145,9 +146,9 @@ def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[
     """
     param = PARAMS[key]
     widget: dict[str, Any] = {"label": label, "help": help_text, **_stand_in(f"minilm_{key}", key, shown, on_change)}
-    if isinstance(param, Switch):
+    if param.kind == "switch":
         st.toggle(**widget)
-    elif isinstance(param, Choice):
+    elif param.kind == "choice":
         st.selectbox(options=param.options, **widget)
     else:
         name = {param.default: f"{param.default} MiniLM"}
@@ -161,7 +162,7 @@ def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown:
 
 
 def _choose_one(key: str, value: Any) -> None:
-    choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
+    choose_places(**{key: cut_text(key, value or "") if PARAMS[key].kind == "text" else value})
 
 
 def _stand_in(own: str, key: str, shown: Any, take: Callable[[str, Any], None]) -> dict[str, Any]:

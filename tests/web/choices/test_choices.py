@@ -12,6 +12,7 @@ from playground.accounting import count_parameters
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson
 from playground.limits import MAX_CHARACTERS
 from playground.link import query
+from playground.link.kinds import write
 from playground.link.opening import open_link
 from playground.link.params import (
     ARCHITECTURE,
@@ -21,7 +22,6 @@ from playground.link.params import (
     RECIPE,
     TASK_TITLES,
     TRAINING,
-    write,
 )
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS

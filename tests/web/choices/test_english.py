@@ -30,11 +30,7 @@ from tests.web.app_test import (
     words,
 )
 
-MASKED = (
-    params.ENGLISH_TEXT[: params.ENGLISH_TEXT.rindex("animal")]
-    + "[MASK]"
-    + params.ENGLISH_TEXT[params.ENGLISH_TEXT.rindex("animal") + 6 :]
-)
+MASKED = "[MASK]".join(params.ENGLISH_TEXT.rsplit("animal", 1))
 
 
 @pytest.fixture

@@ -17,8 +17,9 @@ from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise, Variant
 from playground.learn.progress import missing, next_exercise, sort_exercises
+from playground.link.kinds import write
 from playground.link.opening import LinkedView
-from playground.link.params import FOLDS, write
+from playground.link.params import FOLDS
 from playground.link.query import write_query
 from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
