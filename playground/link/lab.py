@@ -153,27 +153,27 @@ class Lab:
     def __getitem__(self, key: str) -> Any:
         return self.state.values[key]
 
-    @property
+    @cached_property
     def values(self) -> Mapping[str, Any]:
         """The link's parameters that all pages share."""
         return self.state.values
 
-    @property
+    @cached_property
     def text(self) -> Sentences:
         """The typed text as sentences."""
         return self.state.text
 
-    @property
+    @cached_property
     def sentence(self) -> int:
         """The sentence to look at, from 0."""
         return self.state.sentence
 
-    @property
+    @cached_property
     def weights(self) -> WeightsId:
         """The name of its weights."""
         return self.state.weights
 
-    @property
+    @cached_property
     def text_key(self) -> TextKey:
         """What the tokens depend on."""
         return self.state.text_key
@@ -236,12 +236,12 @@ class Lab:
         """The key of the sentence's run without changes."""
         return RunKey(self.state.text_key, self.sentence, self.state.weights, self.config, self["seed"], self["causal"])
 
-    @property
+    @cached_property
     def run_key(self) -> RunKey:
         """The key of the sentence's run."""
         return self.untouched_key._replace(interventions=self.fitted_changes.applied)
 
-    @property
+    @cached_property
     def run(self) -> Run:
         """The sentence's forward pass, with its changes.
 

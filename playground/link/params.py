@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
@@ -156,6 +157,8 @@ def _read_setting(field: str, setting: Setting) -> Param:
 
 ARCHITECTURE = {field: _read_setting(field, setting) for field, setting in SETTINGS.items()}
 """`ModelConfig`'s own fields, in the sidebar's order."""
+
+_SETTINGS_OF = itemgetter(*ARCHITECTURE)
 
 SIZES = {key: param for key, param in ARCHITECTURE.items() if param.kind == "size"}
 
@@ -393,7 +396,7 @@ def values_of(spec: Spec) -> dict[str, Any]:
 
 def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
     """Return the architecture that values describe, for a tokenizer's vocabulary; raises ConfigError."""
-    return _build_config(vocab_size, *(values[key] for key in ARCHITECTURE))
+    return _build_config(vocab_size, *_SETTINGS_OF(values))
 
 
 @lru_cache(maxsize=256)

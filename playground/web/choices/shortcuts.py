@@ -55,7 +55,7 @@ def move_focus(**asked: object) -> None:
 def undo() -> None:
     """Bring back the moment before the last choice; for callbacks."""
     keep_replaced()
-    kept = setup.moments()
+    kept = setup.session_choices().moments
     if len(kept) > 1 and setup.take_moment() == kept[-1]:
         kept.pop()
     setup.restore(kept[-1])
@@ -63,7 +63,7 @@ def undo() -> None:
 
 def reset_everything() -> None:
     """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    setup.unpin()
+    setup.pin(None)
     setup.set_values(params.default_values({}))
     setup.note_focus_text(by_page=True)
 
@@ -71,7 +71,7 @@ def reset_everything() -> None:
 def swap_pinned() -> None:
     """Pin the present settings, and set the sidebar to those that were pinned; for callbacks."""
     keep_replaced()
-    pinned = setup.pinned_values()
+    pinned = setup.session_choices().pinned
     if pinned is not None:
         setup.pin(current_setup().state.asked)
         choose_values(pinned)
@@ -182,7 +182,7 @@ def back_to_minilm() -> None:
 
 def follow_move(key: str) -> None:
     """Move what follows a setting of the small English that the visitor has moved."""
-    before = setup.moments()[-1].values
+    before = setup.session_choices().moments[-1].values
     old = params.english_defaults(before)
     new = params.english_defaults({**before, key: st.session_state[key]})
     following = [each for each in params.FOLLOWING if each != key and before[each] == old[each]]

@@ -9,14 +9,11 @@ import streamlit as st
 from playground.language.family import STOPS
 from playground.link.kinds import Param
 from playground.link.params import PARAMS, SHARED
-from playground.web.choices.setup import current_value, moments
+from playground.web.choices.setup import current_value, session_choices
 from playground.web.choices.shortcuts import choose_places, cut_text, explain_cut_text
 
 PERSISTS: dict[str, Any] = {"persist_state": "session"}
 """What makes Streamlit keep a widget's value in runs that do not draw it."""
-
-_DRAWN = "_drawn"
-"""Session key of how each parameter's widget was drawn last: Streamlit forgets the value when that changes."""
 
 
 def draw(
@@ -124,7 +121,7 @@ def panel(key: str, title: str, icon: str | None = None) -> Any:
 
 def keep_value(key: str, drawn: Hashable) -> None:
     """Give a widget, which is about to be drawn in this way, the chosen value if Streamlit has forgotten it."""
-    last = st.session_state.setdefault(_DRAWN, {})
+    last = session_choices().drawn
     if key not in st.session_state or last.get(key) != drawn:
         st.session_state[key] = current_value(key)
         last[key] = drawn
@@ -135,7 +132,7 @@ def move_below(key: str, high: int) -> None:
     value = current_value(key)
     if value > high:
         st.session_state[key] = high
-        if len(moments()) == 1:
+        if len(session_choices().moments) == 1:
             st.info(f"The link's {key}={value} is not there: the last is {high}.")
 
 

@@ -8,7 +8,7 @@ import time
 import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, is_dataclass
 from functools import partial, wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -99,7 +99,7 @@ def size_in_bytes(result: object) -> int:
                 parts.extend(several)
             case record if is_dataclass(record):
                 n_bytes += ENTRY
-                parts.extend(getattr(record, field.name) for field in fields(record))
+                parts.extend(vars(record).values())
             case _:
                 n_bytes += 8
     return n_bytes

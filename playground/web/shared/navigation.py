@@ -25,13 +25,13 @@ from playground.training.answers import first_sequences, score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
-    OPEN_PAGE,
     Moment,
     current_setup,
     current_value,
     keep_replaced,
     lab_of,
     restore,
+    session_choices,
     take_moment,
 )
 from playground.web.components import announce, hide, request_scroll
@@ -61,7 +61,7 @@ def _find_page(name: str, _is_app_running: bool) -> StreamlitPage:
 
 def current_page() -> Page:
     """Return the open page."""
-    return page_at(st.session_state[OPEN_PAGE])
+    return page_at(session_choices().page)
 
 
 def request_page(name: object) -> None:
@@ -73,7 +73,7 @@ def request_page(name: object) -> None:
 def open_requested_page() -> None:
     """Go to the page that was asked for, with the session's link."""
     name = st.session_state.pop(NEXT, None)
-    if name is not None and name != st.session_state[OPEN_PAGE]:
+    if name is not None and name != session_choices().page:
         st.switch_page(page_named(name), query_params={})
 
 

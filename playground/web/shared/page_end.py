@@ -11,7 +11,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from playground.errors import BusyError
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
-from playground.web.choices.setup import OPEN_PAGE
+from playground.web.choices.setup import session_choices
 from playground.web.session.services import services
 from playground.web.shared import navigation
 
@@ -59,7 +59,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
                 view(*args, **kwargs)
             return
         with run_in_turn():
-            draw_in_turn(st.session_state[OPEN_PAGE], partial(view, *args, **kwargs), view.__qualname__)
+            draw_in_turn(session_choices().page, partial(view, *args, **kwargs), view.__qualname__)
             is_outdated = navigation.is_line_outdated()
             correct_address(f"address_{view.__qualname__}")
         if is_outdated:

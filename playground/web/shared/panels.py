@@ -33,7 +33,6 @@ from playground.web.choices.setup import (
     pinned_setup,
     settle_tokens,
     trained_network,
-    unpin,
 )
 from playground.web.components.drawings import draw_token_chips
 from playground.web.session import caches, own_models
@@ -87,7 +86,7 @@ def draw_pin_line() -> None:
         st.markdown(f":material/push_pin: {told}", width="content")
         _draw_button("pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, disabled=not differences)
         _draw_button("pin", ":material/push_pin:", _pin, disabled=not differences)
-        _draw_button("unpin", ":material/close:", unpin)
+        _draw_button("unpin", ":material/close:", pin)
         if page.path != "compare":
             st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
     if page.runs_text and (why := _explain_failure(pinned)):

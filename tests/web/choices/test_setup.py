@@ -127,6 +127,6 @@ def test_the_last_fifty_moments_are_kept_and_one_run_makes_one() -> None:
     app = open_page("norms", **SMALL)
     for seed in range(1, 4):
         choose(app, seed=seed)
-    assert [each.values["seed"] for each in app.session_state["_moments"]] == [0, 1, 2, 3]
-    app.session_state["_moments"] = app.session_state["_moments"] * 20
-    assert len(choose(app, seed=9).session_state["_moments"]) == setup.LONGEST
+    assert [each.values["seed"] for each in app.session_state[setup.CHOICES].moments] == [0, 1, 2, 3]
+    app.session_state[setup.CHOICES].moments *= 20
+    assert len(choose(app, seed=9).session_state[setup.CHOICES].moments) == setup.LONGEST
