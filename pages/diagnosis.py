@@ -65,7 +65,6 @@ def compare(name: str, data: bytes, encoder: Encoder, given: Input, ours: Mappin
             theirs = read_arrays(data) if name else run_edited(encoder, given, [MISTAKES[EXAMPLE].making])
             found = diagnosis.diagnose(encoder, given.ids, theirs, given.mask)
     except PlaygroundError as error:
-        services().meters.count_refusal(error)
         st.error(say("diagnosis", "refused", name=escape_markdown(name), why=escape_markdown(error)))
         return
     arrays = {name: tensor.numpy() for name, tensor in ours.items()}

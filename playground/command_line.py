@@ -157,10 +157,10 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     config = view.config
     sizes = f"{count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}, d_ff {config.d_ff}"
     names = {"minilm": "trained weights", "english": "trained on the small English"}
-    origin = names.get(view.weights, f"random weights, seed {view.seed}")
-    console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
-    if view.changes.applied:
-        console.print(f"what if: {write_changes(view.changes.applied)}", soft_wrap=True)
+    origin = names.get(view.weights, f"random weights, seed {view.values['seed']}")
+    console.print(f"{sizes}, {origin}{', causal mask' if view.values['causal'] else ''}", soft_wrap=True)
+    if view.lab.fitted_changes.applied:
+        console.print(f"what if: {write_changes(view.lab.fitted_changes.applied)}", soft_wrap=True)
     _print_tokens(view, console)
     _print_parameters(view, console)
     _print_attention(view, console)
@@ -175,19 +175,19 @@ def _link_to(view: LinkedView, site: str) -> str:
 
 def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
     """Return what `print_view` prints, for JSON."""
-    n_tokens, count = len(view.batch.tokens[view.sentence]), count_parameters(view.config)
+    n_tokens, count = len(view.batch.tokens[view.lab.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
     numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.values["causal"])
     return {
         "notices": view.notices,
         "config": asdict(view.config),
         "weights": view.weights,
-        "seed": view.seed,
-        "causal": view.causal,
-        "changes": write_changes(view.changes.applied),
-        "tokens": view.batch.tokens[view.sentence],
-        "ids": view.batch.ids[view.sentence, :n_tokens].tolist(),
+        "seed": view.values["seed"],
+        "causal": view.values["causal"],
+        "changes": write_changes(view.lab.fitted_changes.applied),
+        "tokens": view.batch.tokens[view.lab.sentence],
+        "ids": view.batch.ids[view.lab.sentence, :n_tokens].tolist(),
         "shapes": {name: shape for name, shape in shapes if is_traced(name)},
         "parameters": {**count.by(lambda term: term.component), "total": count.total},
         "attention": {"layer": view.focus.layer, "head": view.focus.head, "pattern": numbers},
@@ -201,11 +201,11 @@ class _Console(Console):
 
 
 def _print_tokens(view: LinkedView, console: Console) -> None:
-    tokens = view.batch.tokens[view.sentence]
-    which = f" of sentence {view.sentence + 1}" if len(view.text) > 1 else ""
-    tokenizer = view.tokenizer.name if view.weights == "english" else view.values["tokenizer"]
+    tokens = view.batch.tokens[view.lab.sentence]
+    which = f" of sentence {view.lab.sentence + 1}" if len(view.text) > 1 else ""
+    tokenizer = view.lab.tokenizer.name if view.weights == "english" else view.values["tokenizer"]
     console.print(f"\n{count_noun(len(tokens), 'token')}{which} ({tokenizer})", style="bold")
-    ids = view.batch.ids[view.sentence].tolist()
+    ids = view.batch.ids[view.lab.sentence].tolist()
     has_ids = view.config.vocab_size > 0
     pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
@@ -235,7 +235,7 @@ def _print_attention(view: LinkedView, console: Console) -> None:
     place = view.focus
     console.print(f"Attention of layer {place.layer}, head {place.head}", style="bold")
     console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
-    n_tokens = len(view.batch.tokens[view.sentence])
+    n_tokens = len(view.batch.tokens[view.lab.sentence])
     pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
     for line in draw_map(pattern, run.tokens[:n_tokens]):
         console.print(line, soft_wrap=True)

@@ -16,7 +16,6 @@ from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_prob
 from playground.learn.reading import MAX_FILE
 from playground.link.opening import check_link, open_link
 from playground.link.query import needed_panels
-from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
 from playground.views.all_views import VIEWS
 
@@ -44,7 +43,7 @@ def check_exercise(exercise: Exercise, known: Iterable[str]) -> list[str]:
 def _check_variant(variant: Variant) -> Iterator[str]:
     exercise = variant.exercise
     for view in (variant.view, variant.other):
-        yield from ([] if view is None else repairs(view.page, view.notices))
+        yield from ([] if view is None else view.notices)
     _ = variant.truth, variant.explanation
     if variant.number == 0:
         if not variant.is_right(variant.read(exercise.solved)):
@@ -81,12 +80,6 @@ def _list_keys(items: Iterable[Item]) -> Iterator[str]:
         yield getattr(item, "key", "")
 
 
-def repairs(page: str, notices: Iterable[str]) -> list[str]:
-    """Return the notices on what a state could not have as asked, of a page's."""
-    about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
-    return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
-
-
 def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise], *, computes: bool = True) -> list[str]:
     """Return a sentence on each thing of a lesson that does not hold.
 
@@ -117,8 +110,7 @@ def _check_step(step: LessonStep, exercises: Mapping[str, Exercise], computes: b
             variant = Variant(exercises[step.exercise], step.variant)
             _ = variant.truth, variant.explanation
     elif step.link:
-        page, notices = check_link(step.link)
-        yield from repairs(page, open_link(step.link).notices if computes else notices)
+        yield from open_link(step.link).notices if computes else check_link(step.link)
     elif not step.words:
         yield "It has no words, no link and no exercise."
 

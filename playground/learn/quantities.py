@@ -148,13 +148,13 @@ def _lead(view: LinkedView, row: Floats) -> float:
 
 
 def _seeds(view: LinkedView) -> dict[str, Any]:
-    return {"seed": view.seed, "causal": view.causal}
+    return {"seed": view.values["seed"], "causal": view.values["causal"]}
 
 
 @_once
 def _trace(view: LinkedView, layer: int) -> LayerRun:
-    changes = view.changes.applied
-    return trace_layer(view.encoder, view.batch, view.sentence, layer, interventions=changes, **_seeds(view))
+    changes = view.lab.fitted_changes.applied
+    return trace_layer(view.encoder, view.batch, view.lab.sentence, layer, interventions=changes, **_seeds(view))
 
 
 def _products_deviation(view: LinkedView) -> float:
@@ -182,15 +182,15 @@ def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
 
 def _count_shape(view: LinkedView, name: Place) -> float:
     """Return how many numbers an intermediate has, such as 'attn.scores'."""
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.values["causal"])
     return math.prod(_find({key.removeprefix("layers.0."): shape for key, shape in shapes}, name, "intermediate"))
 
 
 @_once
 def _effect(view: LinkedView, layer: int, head: int) -> float:
     """Return how far the sentence vector moves without a head, as a share."""
-    changes = (*view.changes.applied, Change("zero", layer, head))
-    after = encoder_run.run(view.encoder, view.batch, view.sentence, interventions=changes, **_seeds(view))
+    changes = (*view.lab.fitted_changes.applied, Change("zero", layer, head))
+    after = encoder_run.run(view.encoder, view.batch, view.lab.sentence, interventions=changes, **_seeds(view))
     return float(sentence_change(view.run, after).relative)
 
 
@@ -201,15 +201,15 @@ _ROUNDING = 1e-5
 @_once
 def _moves(view: LinkedView, replaced: int) -> Array:
     """Return how far every real token's output moves if one token's vector is reversed, as a share: (T,)."""
-    rows = read_rows(view.encoder, view.batch, [view.sentence], **_seeds(view))
+    rows = read_rows(view.encoder, view.batch, [view.lab.sentence], **_seeds(view))
     before = run_rows(view.encoder, rows, end=0)
     after = before.clone()
     after[0, replaced] = before[0, replaced].flip(-1)
     trace = intervention_trace(
         view.encoder,
         view.batch,
-        view.sentence,
-        [view.changes.applied],
+        view.lab.sentence,
+        [view.lab.fitted_changes.applied],
         sources=None,
         keep=lambda _: False,
         **_seeds(view),
@@ -222,14 +222,14 @@ def _moves(view: LinkedView, replaced: int) -> Array:
 @_once
 def _swap_by_word(view: LinkedView, first: int, second: int) -> float:
     """Return the largest change of a word's own output if two tokens swap places."""
-    swap = positions.swap_words(view.encoder, view.batch, view.sentence, first, second, **_seeds(view))
+    swap = positions.swap_words(view.encoder, view.batch, view.lab.sentence, first, second, **_seeds(view))
     return float((swap.bare if view.config.positions == "none" else swap.placed).max())
 
 
 @_once
 def _swap_by_place(view: LinkedView, first: int, second: int) -> float:
     """Return the largest change of the output at a place if two tokens swap places."""
-    rows = read_rows(view.encoder, view.batch, [view.sentence], **_seeds(view))
+    rows = read_rows(view.encoder, view.batch, [view.lab.sentence], **_seeds(view))
     x = rows.x.clone()
     x[0, [first, second]] = rows.x[0, [second, first]]
     before, after = (run_rows(view.encoder, replace(rows, x=each))[0].cpu() for each in (rows.x, x))
@@ -249,8 +249,8 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
     """Return how far a part of a decoder's first attentions moves, as a share, if the source is reversed."""
     point = f"decoder.layers.0.{_find(_CROSS_POINTS, part, 'part of a decoder block')}"
     n_targets = 4
-    model = EncoderDecoder(view.config, n_targets, view.seed).requires_grad_(False).eval()
-    target, one = torch.arange(n_targets)[None], view.batch.ids[view.sentence : view.sentence + 1]
+    model = EncoderDecoder(view.config, n_targets, view.values["seed"]).requires_grad_(False).eval()
+    target, one = torch.arange(n_targets)[None], view.batch.ids[view.lab.sentence : view.lab.sentence + 1]
     found = []
     for source in (one, one.flip(-1)):
         trace = Trace(point.__eq__)
@@ -268,7 +268,7 @@ def _gradient_kept(view: LinkedView, encoder: Place) -> float:
 
 def _recipe(view: LinkedView) -> Recipe:
     values = {name: view.values[f"training_{name}"] for name in RECIPE}
-    return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.seed, **values)
+    return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.values["seed"], **values)
 
 
 def _lowest_loss(view: LinkedView) -> float:
@@ -383,7 +383,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "similarity.padded": lambda view, one, other: _depths(view).similarity("mean with padding")[one, other],
     "cross.moves": _cross_moves,
     # text and link
-    "tokens": lambda view: len(view.batch.tokens[view.sentence]),
+    "tokens": lambda view: len(view.batch.tokens[view.lab.sentence]),
     "padding.share": lambda view: 1 - view.batch.mask.float().mean(),
     "focus": lambda view, name: _find(vars(view.focus), name, "place"),
     # architecture

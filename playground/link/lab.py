@@ -264,11 +264,6 @@ class Lab:
         """Return the run with everything that one layer computes; raises as `run`."""
         return trace_layer(self.source, self.run_key, layer)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What a pass is called with."""
-        return {"seed": self["seed"], "causal": self["causal"], "interventions": self.fitted_changes.applied}
-
     def at(self, state: State) -> "Lab":
         """Return the lab of another state."""
         return replace(self, state=state)

@@ -15,14 +15,14 @@ from playground.errors import InputError, PlaygroundError, PretrainedError, Unav
 from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
 from playground.link import params, query
-from playground.link.lab import FittedChanges, Lab, Source
+from playground.link.lab import Lab, Source
 from playground.link.query import Texts
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.model import Encoder
-from playground.pages import MOVED, PAGES, page_at
+from playground.pages import MOVED, PAGES
 from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run
-from playground.text import Batch, Tokenizer, split_sentences
+from playground.text import Batch, split_sentences
 from playground.text.sentences import choose_pronoun
 from playground.text.wording import quote_text
 from playground.weights import checkpoint
@@ -44,9 +44,9 @@ class Focus:
         return replace(self, layer=min(self.layer, config.n_layers - 1), head=min(self.head, config.n_heads - 1))
 
 
-def last_places(n_layers: int, n_heads: int, n_real: int, n_tokens: int) -> Focus:
+def last_places(config: ModelConfig, n_real: int, n_tokens: int) -> Focus:
     """Return the last layer, head, query and key of a run; `n_real` tokens are no padding."""
-    return Focus(n_layers - 1, n_heads - 1, max(n_real - 1, 0), n_tokens - 1)
+    return Focus(config.n_layers - 1, config.n_heads - 1, max(n_real - 1, 0), n_tokens - 1)
 
 
 def nearest_places(asked: Mapping[str, int], last: Focus) -> Focus:
@@ -109,34 +109,9 @@ class LinkedView:
         return self.lab.text.sentences
 
     @property
-    def sentence(self) -> int:
-        """The one that is looked at, from 0."""
-        return self.lab.sentence
-
-    @property
-    def seed(self) -> int:
-        """Of random weights."""
-        return int(self.values["seed"])
-
-    @property
-    def causal(self) -> bool:
-        """Whether no token may look at later ones."""
-        return bool(self.values["causal"])
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What cuts the text into tokens."""
-        return self.lab.tokenizer
-
-    @property
     def batch(self) -> Batch:
         """The sentences as padded token ids."""
         return self.lab.batch
-
-    @property
-    def changes(self) -> FittedChanges:
-        """The changes of the computation, and why others cannot apply."""
-        return self.lab.fitted_changes
 
     @property
     def encoder(self) -> Encoder:
@@ -158,8 +133,7 @@ class LinkedView:
     @cached_property
     def last(self) -> Focus:
         """The last layer, head, query and key."""
-        n_real = len(self.batch.tokens[self.sentence])
-        return last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
+        return last_places(self.config, len(self.batch.tokens[self.lab.sentence]), self.batch.ids.shape[1])
 
     @cached_property
     def focus(self) -> Focus:
@@ -216,12 +190,12 @@ def open_texts(
 
 
 @lru_cache(maxsize=256)
-def check_link(link: str) -> tuple[str, tuple[str, ...]]:
-    """Return a link's page and most of its notices, without building anything; raises as `open_link`."""
+def check_link(link: str) -> tuple[str, ...]:
+    """Return most of a link's notices, without building anything; raises as `open_link`."""
     page, texts = split_link(link)
     values, _, notices = _read_texts(page, texts)
     _check_values(values)
-    return page, notices
+    return notices
 
 
 def _read_texts(
@@ -239,8 +213,6 @@ def _read_texts(
     has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
     values, pinned, sentences = query.read_texts(texts, partial(query.settle, has_checkpoint=has_checkpoint))
     sentences += split_sentences(values["text"]).notes
-    if page_at(page).own_networks:
-        sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
     return values, pinned and values | pinned, tuple(sentences)
 
 
@@ -249,9 +221,9 @@ def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
         if place in texts and view.values[place] > limit:
             asked = quote_text(texts[place][-1], longest=24)
             yield f"The link's {place}={asked} is not there: the last is {limit}, which is used instead."
-    n_cut = view.batch.truncated[view.sentence]
+    n_cut = view.batch.truncated[view.lab.sentence]
     if n_cut:
-        n_tokens, reason = len(view.batch.tokens[view.sentence]), query.explain_cut(view.values)
+        n_tokens, reason = len(view.batch.tokens[view.lab.sentence]), query.explain_cut(view.values)
         yield f"The sentence is cut after {n_tokens} tokens; {n_cut} more are left out. {reason}"
 
 

@@ -70,12 +70,9 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
         return value, complaint
     if param.kind == "text":
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
-    text = texts[-1]
-    if param.kind == "several":
-        text = next(word for word in texts if word and word not in param.options)
-    first, *more = write_all(value)
-    used = f"{first} and {len(more)} more" if more else first
-    return value, f"The link's {key}={quote_text(text, longest=22)} {complaint}; {used} is used instead."
+    wrong = next((word for word in reversed(texts) if word and word not in param.options), texts[-1])
+    used = ", ".join(write_all(value))
+    return value, f"The link's {key}={quote_text(wrong, longest=22)} {complaint}; {used} is used instead."
 
 
 def read_link(texts: Texts) -> Settled:
@@ -205,11 +202,7 @@ def settle(
             new = _next_divisor(values, shown_before or {})
         else:
             new = _nearest_fit(values, error)
-        if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
-            reason = f"{values[key]} heads cannot share d_model = {values['d_model']} features equally"
-        else:
-            reason = str(error).partition(";")[0].rstrip(".")
-        notices.append(f"{reason}: {key} is {write(new)} now.")
+        notices.append(f"{str(error).partition(';')[0].rstrip('.')}: {key} is {write(new)} now.")
         values[key] = new
     if values["weights"] == "english":
         try:
@@ -223,13 +216,11 @@ def settle(
 def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notices: list[str]) -> None:
     """Set what the checkpoint decides; a link that asks for another shape, but for no weights, gets random ones."""
     odd = [key for key in LOCKED if values[key] != SHARED[key].default]
-    wanted = [key for key in odd if key in from_link]
-    if wanted and "weights" not in from_link:
-        values["weights"] = "random"
-        notices.append(f"The trained weights have another {join_words(wanted)}, so these are random weights.")
-        return
-    if wanted:
-        notices.append(f"The trained weights decide {join_words(wanted)}; choose random weights to set them yourself.")
+    if wanted := [key for key in odd if key in from_link]:
+        notices.append(f"The trained weights have another {join_words(wanted)}; random weights take any.")
+        if "weights" not in from_link:
+            values["weights"] = "random"
+            return
     values.update({key: SHARED[key].default for key in odd})
 
 

@@ -39,7 +39,7 @@ PAPER = "E"
 
 def tutorials_scene(view: LinkedView) -> Scene[int]:
     """Return the seed that small encoders of the five are drawn from."""
-    return Scene(view.seed)
+    return Scene(view.values["seed"])
 
 
 def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:

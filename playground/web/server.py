@@ -250,8 +250,6 @@ class Settings:
     """Who may show the app in a frame, as in the directive of this name."""
     busy_timeout: float = 20.0
     """Seconds that a visitor waits for a turn to compute."""
-    slow_seconds: float = 5.0
-    """Seconds from which a run of a page is logged."""
     max_own_weights: int = 1_000_000_000
     """Bytes of the weights that visitors have opened, train or have trained, and models made of them."""
     max_cached: int = 1_200_000_000
@@ -262,10 +260,8 @@ class Settings:
     """Networks that train at once; others wait in a queue."""
     max_training_seconds: float = 300.0
     """Longest training, by the estimate before its start."""
-    max_shared_runs: int = 32
-    """Finished runs that are kept for whoever starts the same one."""
     max_shared_bytes: int = 200_000_000
-    """Bytes of these."""
+    """Bytes of finished runs that are kept for whoever starts the same one."""
     ray: str = ""
     """The Ray cluster that trains: "auto", "local" or host:port; empty: this process trains."""
     ray_cpus: float = 1.0

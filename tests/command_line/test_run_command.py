@@ -50,7 +50,7 @@ def link_of(output: str) -> str:
 def test_the_map_shows_the_runs_own_weights(capsys: pytest.CaptureFixture[str]) -> None:
     output = printed(capsys, *SMALL, "--head", "1.2", "--seed", "5")
     view = open_link(link_of(output))
-    assert (view.seed, view.config.n_layers, view.config.n_heads, view.config.d_model) == (5, 2, 4, 64)
+    assert (view.values["seed"], view.config.n_layers, view.config.n_heads, view.config.d_model) == (5, 2, 4, 64)
     assert (view.focus.layer, view.focus.head, view.text) == (1, 2, (SENTENCE,))
     pattern = view.run.pattern(1)[2]
     for query, token in enumerate(SENTENCE.split()):

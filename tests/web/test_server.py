@@ -209,7 +209,8 @@ def test_ready_means_that_models_are_loaded_and_a_seat_is_free(monkeypatch: pyte
 def test_every_run_is_counted_and_one_that_fails_or_is_slow_is_logged(
     error: BaseException | None, outcome: str, n_lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    here = Services(Settings(slow_seconds=0.1))
+    here = Services(Settings())
+    here.meters.slow_seconds = 0.1
     with nullcontext() if error is None else pytest.raises(type(error)), here.meters.watch_rerun("norms"):
         if error is not None:
             raise error

@@ -145,10 +145,9 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     is_shown = settled["weights"] == "trained here"
     if not is_shown and not (is_training_page() and settled["run"] and not own_models.shown_run(settled["run"])):
         return []
-    instead = ", so these are random weights of its shape" if is_shown else ""
     return [
-        f"This server has not kept what the link's network has learnt{instead}. **Start** on the Training page trains "
-        "it again."
+        "This server has not kept what the link's network has learnt: its weights are random until **Start** on the "
+        "Training page trains it again."
     ]
 
 
@@ -218,8 +217,3 @@ def parameters_to_copy(setup: Lab) -> dict[str, list[str]]:
         return {}
     trained = choices.trained_network(setup)
     return training_parameters(trained.recipe) if trained else write_changed(current_values(TRAINING))
-
-
-def training_button_label() -> str:
-    """Return what the sidebar calls its button to the Training page, where nothing was trained yet."""
-    return "Train it as in the link" if write_changed(current_values(TRAINING)) else "Train a network"

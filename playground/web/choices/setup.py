@@ -276,7 +276,7 @@ def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:
 
 def last_places(run: Run) -> Focus:
     """Return the last layer, head, query and key that a run has."""
-    return opening.last_places(run.config.n_layers, run.config.n_heads, run.n_real, len(run.tokens))
+    return opening.last_places(run.config, run.n_real, len(run.tokens))
 
 
 def current_focus(run: Run) -> Focus:

@@ -16,7 +16,7 @@ import numpy as np
 import streamlit as st
 import torch
 from cachetools import LRUCache, cached
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Gauge, Histogram
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 from torch import nn
 
@@ -36,6 +36,9 @@ logger = logging.getLogger(__name__)
 
 PLACES = 2
 """Runs of pages at once."""
+
+KEPT_RUNS = 32
+"""Finished runs that are kept for whoever starts the same one."""
 
 _FULL = (
     "This server holds as many visitors' weights as it can right now; "
@@ -129,10 +132,13 @@ def cache_in_session(function: Callable[P, R]) -> Callable[P, R]:
 
 
 class Meters:
-    """The counters of one server; a run is slow from `slow_seconds` on."""
+    """The counters of one server."""
 
-    def __init__(self, slow_seconds: float, visitors: Visitors, results: ResultCache) -> None:
-        self.slow_seconds, self.registry = slow_seconds, CollectorRegistry()
+    slow_seconds = 5.0
+    """From these on a run is logged."""
+
+    def __init__(self, visitors: Visitors, results: ResultCache) -> None:
+        self.registry = CollectorRegistry()
         self.runs = Histogram(
             "playground_run_seconds",
             "Runs of a page, or of one of its parts.",
@@ -140,8 +146,6 @@ class Meters:
             buckets=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60),
             registry=self.registry,
         )
-        told = "Errors that a visitor was told, by kind."
-        self.refusals = Counter("playground_refusals", told, ["kind"], registry=self.registry)
         show = partial(Gauge, registry=self.registry)
         show("playground_visitors", "Open pages.").set_function(lambda: visitors.open)
         show("playground_cache_bytes", "Bytes of shared results.").set_function(lambda: results.n_bytes)
@@ -161,10 +165,6 @@ class Meters:
             self.runs.labels(page, part, outcome).observe(seconds)
             if outcome == "failed" or seconds > self.slow_seconds:
                 logger.warning("run page=%s part=%s outcome=%s seconds=%.2f", page, part, outcome, seconds)
-
-    def count_refusal(self, error: Exception) -> None:
-        """Count that a visitor was told an error."""
-        self.refusals.labels(type(error).__name__).inc()
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +214,7 @@ class Services:
         self.turns, self.pool = Turns(PLACES, settings.busy_timeout), choose_pool(settings)
         self.memory = MemoryBudget(settings.max_own_weights, self.pool.forget_results)
         self.results, self.visitors = ResultCache(settings.max_cached), Visitors(settings.max_sessions)
-        self.meters = Meters(settings.slow_seconds, self.visitors, self.results)
+        self.meters = Meters(self.visitors, self.results)
 
     @property
     def device(self) -> torch.device:
@@ -224,7 +224,7 @@ class Services:
 
 def choose_pool(settings: Settings) -> JobPool:
     """Return threads of this process, or the cluster that the settings name."""
-    kept = settings.max_shared_runs, settings.max_shared_bytes
+    kept = KEPT_RUNS, settings.max_shared_bytes
     if not settings.ray:
         return JobPool(settings.max_trainings, *kept)
     return ClusterPool(settings.ray, settings.ray_cpus, settings.ray_gpus, *kept)

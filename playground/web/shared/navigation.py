@@ -238,7 +238,7 @@ class SetupView(LinkedView):
         """The share of the validation set that a trained network gets right with the state's changes."""
         trained = own_models.find_network(self.lab.weights)
         examples = first_sequences(validation_data(trained.recipe).validation)
-        changes = [change for change in self.changes.applied if change.names_no_token]
+        changes = [change for change in self.lab.fitted_changes.applied if change.names_no_token]
         with services().turns.take():
             return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
 

@@ -40,7 +40,6 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
         try:
             held.enter_context(services().turns.take())
         except BusyError as error:
-            services().meters.count_refusal(error)
             st.error(str(error))
             return
         draw()

@@ -37,7 +37,6 @@ from playground.web.choices.setup import (
 from playground.web.components.drawings import draw_token_chips
 from playground.web.session import caches, own_models
 from playground.web.session.caches import fill_in, head_costs, hidden_word
-from playground.web.session.services import services
 from playground.web.shared.change_chips import draw_change_chips
 from playground.web.shared.navigation import current_page, page_named
 from playground.web.shared.page_end import PageEndError, as_one_element
@@ -126,7 +125,6 @@ def explain_errors() -> Iterator[None]:
     try:
         yield
     except PlaygroundError as error:
-        services().meters.count_refusal(error)
         st.error(escape_markdown(error))
         raise PageEndError from None
 

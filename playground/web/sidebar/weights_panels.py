@@ -188,9 +188,7 @@ def draw_trained(setup: Lab) -> None:
     if run is None:
         st.caption(say("sidebar", "not-trained"))
         if not open_page.is_training_page():
-            label = open_page.training_button_label()
-            icon = ":material/model_training:"
-            st.page_link(page_named("training"), label=label, icon=icon)
+            st.page_link(page_named("training"), label="Train a network", icon=":material/model_training:")
         return
     trained, results = run.network, run.network.results
     told = {"right": results.validation_accuracy, "rule": results.baseline, "step": f"{results.kept_step:,}"}

@@ -13,7 +13,6 @@ from playground.charts.chart import Paragraph
 from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.learn.answers import Click, Settings
-from playground.learn.checks import repairs
 from playground.learn.compare_answer import compare_answer
 from playground.learn.exercise import Exercise, Variant
 from playground.learn.progress import missing, next_exercise, sort_exercises
@@ -26,7 +25,6 @@ from playground.text.wording import join_words, quote_text
 from playground.web.choices.setup import current_value
 from playground.web.components import announce, request_scroll
 from playground.web.session.caches import shipped_exercises
-from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.navigation import lesson_name
 from playground.web.shared.page_end import PageEndError
@@ -117,7 +115,7 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
     below = [f"*{each.title}*" for each in missing(exercise, shipped_exercises(), current_results())]
     rests = f" · Rests on {join_words(below)}" if below else ""
     st.caption(f"Level {exercise.level} · {exercise.topic}{rests}")
-    for sentence in repairs(exercise.page, variant.view.notices):
+    for sentence in variant.view.notices:
         st.info(f"The exercise's settings had to change: {escape_markdown(sentence)}")
     st.header(":material/help: Question", anchor=False)
     st.markdown(variant.fill(exercise.question))
@@ -162,7 +160,6 @@ def _check_answer(variant: Variant) -> None:
             answer = read_form(variant)
             verdict = variant.check(read_given(variant, answer))
     except PlaygroundError as error:
-        services().meters.count_refusal(error)
         change_attempt(*place, complaint=escape_markdown(error), feedback="")
         return
     change_attempt(
