@@ -1,4 +1,4 @@
-"""What a query parameter may be: a few kinds, each with a frozen default and a way to read a link's text."""
+"""What a query parameter may be, and how a link's text is read."""
 
 import math
 import re
@@ -96,7 +96,7 @@ _LONGEST_QUOTED = 24
 
 
 class MadeChange(NamedTuple):
-    """A change of the computation as the visitor has it: switched on, or kept to be switched on again."""
+    """A change of the computation, on or off."""
 
     change: Change
     is_on: bool = True
@@ -104,7 +104,7 @@ class MadeChange(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """The visitor's changes in their order: the value of `do`. As a string it is the link's text."""
+    """The visitor's changes in their order: `do`, whose text is its `str`."""
 
     made: tuple[MadeChange, ...] = ()
 

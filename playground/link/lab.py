@@ -1,4 +1,4 @@
-"""The one way from a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
+"""From a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -246,8 +246,8 @@ class Lab:
         """The sentence's forward pass, with its changes.
 
         Raises:
-            TooLargeError: the model, or what a run keeps, is too large.
-            InputError: the sentence is too long, or has tokens that the token table lacks.
+            TooLargeError: the model or its run is too large.
+            InputError: the sentence is too long, or the token table lacks a token.
             UnavailableError, PretrainedError: the weights are not here.
         """
         return run_sentence(self.source, self.run_key)
@@ -275,7 +275,7 @@ class Lab:
 
 
 def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab, P], R]:
-    """Compute a function of a lab's run, and of arguments that can be hashed, once, in a turn; a decorator."""
+    """Compute a function of a lab's run, and of arguments that can be hashed, once: a decorator."""
 
     @wraps(function)
     def find(lab: Lab, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -343,7 +343,7 @@ def turn_on_text(source: Source, key: RunKey) -> Iterator[tuple[Encoder, Batch]]
 
 
 class PairKey(NamedTuple):
-    """What the run of a pair depends on: one sentence of a source text and one line of a target text."""
+    """What the run of a source sentence and a target line depends on."""
 
     source: TextKey
     sentence: int

@@ -1,4 +1,4 @@
-"""Opens a link outside of the app: what it shows, as an object, with the places in it that are looked at."""
+"""A link outside of the app, opened as an object: `open_link`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -50,15 +50,15 @@ def last_places(config: ModelConfig, n_real: int, n_tokens: int) -> Focus:
 
 
 def nearest_places(asked: Mapping[str, int], last: Focus) -> Focus:
-    """Return what was asked for, by the fields of `Focus`, or the nearest that a run with these last places has."""
+    """Return what was asked for, by the fields of `Focus`, or the nearest up to the last places."""
     return Focus(**{place: min(asked[place], limit) for place, limit in vars(last).items()})
 
 
 def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
     """Return the focus with a query and a key that say something about its head.
 
-    The query is the hidden word, a pronoun, or the last word, unless one is given. The key is the word that it looks at
-    most, itself aside; punctuation and special tokens are taken only if there is nothing else.
+    The query is the hidden word, a pronoun, or the last word, unless one is given; the key is the word that it attends
+    to most.
     """
     is_word = [any(map(str.isalnum, token)) for token in run.tokens]
     ranks = np.where(run.padding, -1, np.where(run.special, 0, np.where(is_word, 2, 1)))
@@ -120,12 +120,10 @@ class LinkedView:
 
     @property
     def run(self) -> Run:
-        """The forward pass of the sentence, with the changes; computed when first asked for.
-
-        `run.arrays` has every kept intermediate by its name, `run.pattern(layer)` the attention: (H, T, T).
+        """The sentence's forward pass: `arrays` by name, `pattern(layer)` (H, T, T).
 
         Raises:
-            TooLargeError: the model, or what a run keeps of it, is too large.
+            TooLargeError: the model or its run is too large.
             PretrainedError, UnavailableError: the trained weights are not here.
         """
         return self.lab.run
@@ -137,7 +135,7 @@ class LinkedView:
 
     @cached_property
     def focus(self) -> Focus:
-        """The layer, head, query and key: the link's, or the nearest; the run decides if it names no token."""
+        """The link's layer, head, query and key, or the nearest; the run decides if it names no token."""
         asked = nearest_places(self.values, self.last)
         if self.names_tokens:
             return asked
@@ -154,20 +152,19 @@ MAX_LINK = 200_000
 
 
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:
-    """Rebuild what a link of the playground shows: architecture, text, weights, focus and run.
+    """Rebuild what a link shows: architecture, text, weights, focus and run; `notices` tell of what was repaired.
 
-    What a link asks for and cannot be is replaced by the nearest that can, and `notices` says so. Nothing of a link is
-    executed, nothing is downloaded, and no file is written.
+    Nothing of a link is executed, nothing is downloaded, and no file is written.
 
     Args:
         link: a whole address such as `https://host/attention?d_model=64`, or what stands behind its question mark.
-        weights: instead of those that the link names; "random" shows the shape of weights that are not there.
-        max_parameters: of a model that is run; a larger one can be looked at without its run.
+        weights: instead of the link's; "random" shows the shape of weights that are not there.
+        max_parameters: of a model that is run; a larger one can be looked at.
 
     Raises:
-        InputError: this is no link of a playground, its text is empty, or another version of the playground made it.
-        UnavailableError: it shows a network that was trained, or a file that was opened, in somebody's browser.
-        PretrainedError: it needs the trained encoder, which is not on this machine.
+        InputError: no link of a playground, an empty text, or a link of another version.
+        UnavailableError: a network trained or a file opened in somebody's browser.
+        PretrainedError: the trained encoder is not on this machine.
     """
     page, texts = split_link(link)
     return open_texts(page, texts, weights=weights, max_parameters=max_parameters)

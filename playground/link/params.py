@@ -369,7 +369,7 @@ def page_parameters(page: str) -> tuple[str, ...]:
 
 
 def write_all(value: object) -> list[str]:
-    """Return the texts of a value: several words are a text each, no word is an empty text."""
+    """Return the texts of a value: one for each of several words."""
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
 
 

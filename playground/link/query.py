@@ -1,4 +1,4 @@
-"""A link's query string: how it is read, repaired and written. What cannot be becomes the nearest that can."""
+"""A link's query string: read, repaired to the nearest that can be, and written."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -106,8 +106,7 @@ def read_texts(
 ) -> tuple[dict[str, Any], dict[str, Any] | None, list[str]]:
     """Return the values of every parameter as a link sets them; those that it pins; and sentences on both.
 
-    `settle` makes shared values go together, of which a link has set some keys. `others` are the values of what the
-    link does not name; defaults if None.
+    `settle` makes shared values go together, some of which a link has set; what it does not name is of `others`.
     """
     values, sentences = read_link(texts)
     asked = (default_values(values) if others is None else dict(others)) | values
@@ -164,11 +163,11 @@ def settle(
     has_checkpoint: bool = True,
     recognised: RecognisedWeights | None = None,
 ) -> Settled:
-    """Make the values of all shared parameters, each in its own domain, go together, by as few changes as possible.
+    """Make shared values, each in its own domain, go together, by as few changes as possible.
 
     Args:
         values: to start from.
-        from_link: the keys that a link has just set: these are worth a sentence.
+        from_link: the keys that a link has just set.
         shown_before: the values that the page showed last.
         has_checkpoint: whether the checkpoint is on this server.
         recognised: what the upload or the trained network decides, if `weights` chooses it.
@@ -225,7 +224,6 @@ def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notice
 
 
 def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, notices: list[str]) -> None:
-    """Set what the upload or the trained network decides."""
     values.update({key: set_ for key, set_ in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}})
     if values["tokenizer"] == "vectors" and values["weights"] == "mine" and recognised.settings["vocab_size"]:
         values["tokenizer"] = "word"

@@ -83,10 +83,7 @@ class Visitors:
 
 
 class Protection:
-    """Refuse what no page of this server asks for, and more visitors than it takes; add the security headers.
-
-    `frame_ancestors` is the policy's directive, `base` Streamlit's `server.baseUrlPath`.
-    """
+    """Refuse what no page asks for, and more visitors than the server takes; add the security headers."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors, frame_ancestors: str = "'self'", base: str = "") -> None:
         self.app, self.visitors, self.base = app, visitors, f"/{base.strip('/')}".rstrip("/")
@@ -126,7 +123,6 @@ class Protection:
         await (self._serve_stream if is_stream else self.app)(scope, receive, send_with_headers)
 
     def _answer_page(self, scope: Scope) -> Response | None:
-        """Refuse a link that is too long, and redirect the path of a page that has moved."""
         query = scope["query_string"].decode("latin-1")
         if len(scope["path"]) + len(query) > MAX_ADDRESS or query.count("&") >= LINK_FIELDS:
             sentence = (
@@ -175,7 +171,6 @@ class Protection:
 
 
 def _refuse_foreign(scope: Scope) -> Response | None:
-    """Refuse names not in `server.allowedHosts`, and websockets and uploads from pages of other sites."""
     headers = Headers(scope=scope)
     origin, host = headers.get("origin"), headers.get("host")
     changes = scope["type"] == "websocket" or scope["method"] not in _READING_METHODS
@@ -199,7 +194,7 @@ def is_own_origin(origin: str, host: str) -> bool:
 
 
 def kind_of(data: bytes | None) -> str:
-    """Return the kind of a browser's message, with the name of a backend operation; empty if it is no message."""
+    """Return the kind of a browser's message; empty if it is none."""
     try:
         message = BackMsg.FromString(data or b"")
     except Exception:  # protobuf's own error, of a package that is Streamlit's

@@ -1,7 +1,6 @@
-"""The address bar ⇄ the session: a link's choices are read once and made to go together; the address follows them.
+"""The address bar ⇄ the session.
 
-The address is read as a session begins, and on a page whose link sets something; a step back in the browser's history
-opens its page at the present choices. Nothing else is ever in it but what a run has written at its end.
+The address is read as a session begins, and on a page whose link sets something; a run writes it at its end.
 """
 
 from collections.abc import Collection, Mapping
@@ -56,11 +55,7 @@ def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
 
 
 def follow_link(link: str) -> str:
-    """Set every choice to what a link says; returns its page's path. For callbacks.
-
-    Raises:
-        InputError: the text is no link of the playground.
-    """
+    """Set every choice to what a link says; return its page's path; raises InputError."""
     page, texts = split_link(link)
     sentences = [*_choose_linked(query.normalise(texts)), *_settle_choices()]
     choices.note_moment(sentences, page, is_new=True)
@@ -68,11 +63,7 @@ def follow_link(link: str) -> str:
 
 
 def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
-    """Choose what a link says, and its pinned settings; what it does not name is default, unless others are kept.
-
-    Returns:
-        A sentence for each thing that is wrong with the link, and for each change that needs one.
-    """
+    """Choose what a link says; what it does not name is default, unless others are kept. Return sentences on it."""
     others = current_values(params.PARAMS) if keeps_others else None
     values, pinned, sentences = query.read_texts(texts, _settle_linked, others)
     choices.set_values(values)
@@ -87,7 +78,6 @@ def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
 
 
 def _settle_choices() -> list[str]:
-    """Make the session's choices go together with what it and the server have; returns a sentence for each change."""
     chosen, noted = current_values(SHARED), session_choices()
     before = noted.moments[-1].values if noted.moments else None
     settled, reasons = _settle(_bring_networks(chosen), shown_before=before)
@@ -101,16 +91,12 @@ def _settle_choices() -> list[str]:
 
 
 def _settle_linked(values: Mapping[str, Any], from_link: Collection[str]) -> Settled:
-    """Settle what a link sets, and say what it can't carry."""
     settled, reasons = _settle(_bring_networks(values), from_link)
     return settled, reasons + (_missing_from_link(settled) if not {"weights", "run"}.isdisjoint(from_link) else [])
 
 
 def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Show what was trained since, and what a link names if this server has kept it; return values that name a run.
-
-    The page Training names the newest one, but for a network that the sidebar shows.
-    """
+    """Show what was trained since, and what a link names if the server has kept it; return values that name a run."""
     slot = own_models.session_models()
     slot.fetch(values["run"])
     slot.update_shown()
@@ -134,7 +120,6 @@ def _settle(
 
 
 def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
-    """Return a sentence on weights that a link names and can't carry."""
     if choices.recognised_weights(settled) is not None:
         return []
     if settled["weights"] == "mine":
@@ -152,10 +137,7 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
 
 
 def correct_address(guard: str = "address") -> None:
-    """Note the choices for `Undo`, and write the open page's into the address if they have changed.
-
-    Called at the end of a run of the page, or of a fragment alone; `guard` names the place where that is.
-    """
+    """Note the choices for `Undo`, and write the open page's into the address; `guard` names the place."""
     noted = session_choices()
     choices.note_moment(is_new=is_fragment_rerun() and choices.take_moment() != noted.moments[-1])
     texts = current_parameters()
@@ -166,7 +148,6 @@ def correct_address(guard: str = "address") -> None:
 
 
 def _follow_address(guard: str) -> None:
-    """Choose what the browser's address says, of a session that was lost."""
     with suppress(InputError):
         follow_link(f"/{session_choices().page}{st.session_state[guard].address}")
 
@@ -212,7 +193,7 @@ def training_parameters(recipe: Recipe) -> dict[str, list[str]]:
 
 
 def parameters_to_copy(setup: Lab) -> dict[str, list[str]]:
-    """Return what the copied link holds beside the page's own parameters, so that a classmate can train the same."""
+    """Return what the copied link holds beside the page's parameters, to train the same."""
     if setup["weights"] != "trained here" or is_training_page():
         return {}
     trained = choices.trained_network(setup)

@@ -1,6 +1,6 @@
-"""What the visitor has chosen: a list of moments, of which the last is the truth, and the `Lab` that computes it.
+"""What the visitor has chosen: moments, of which the last is the truth, and the `Lab` that computes it.
 
-Each parameter lies in the session under its own key: in its widget, which Streamlit keeps, or as a plain value.
+A parameter lies in the session under its own key: in its widget, or as a plain value.
 """
 
 import secrets
@@ -120,7 +120,7 @@ def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> N
 
 
 def note_replaced(key: str, old: Any, *, by_second_field: bool = False) -> None:
-    """Note that a callback has replaced a value: until this run has ended, a press sends the old one along."""
+    """Note that a callback has replaced a value: until the run ends, a browser may send the old one."""
     if current_value(key) != old:
         session_choices().replaced[key] = (old, current_value(key), monotonic(), by_second_field)
 
@@ -202,7 +202,6 @@ _READ: ContextVar[_Read | None] = ContextVar("labs_read_in_this_run", default=No
 
 
 def _read_labs() -> _Read:
-    """Return the labs, which are read once a run; callbacks come before that and read them anew."""
     context = get_script_run_ctx(suppress_warning=True)
     run = context.cursors if context is not None and context.has_script_started else None
     read = _READ.get()
@@ -214,7 +213,7 @@ def _read_labs() -> _Read:
 
 
 def current_setup() -> Lab:
-    """Return the lab of the visitor's choices: one object a run, unless a page changes `do` while it is drawn."""
+    """Return the lab of the visitor's choices: one a run, unless a page changes `do`."""
     return _read_labs()[1]
 
 
@@ -285,11 +284,7 @@ def current_focus(run: Run) -> Focus:
 
 
 def settle_tokens(run: Run) -> None:
-    """Move query and key, which were chosen in another text, to the same words of the present one, whose run it is.
-
-    Where these are no longer there, and where they were special tokens, which say nothing of the new text, the page
-    chooses a pair that says something.
-    """
+    """Move query and key, which were chosen in another text, to the same words of this run, or choose a pair."""
     if session_choices().pair[0] == current_value("text"):
         return
     before = _tokens_before() if session_choices().pair[1] else []

@@ -1,7 +1,4 @@
-"""Callbacks that set several choices at once: a preset, other weights, a trained network, another text, changes.
-
-Callbacks run before any widget is drawn: only then do widgets take new values.
-"""
+"""Callbacks that set several choices at once, before any widget is drawn."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -161,7 +158,6 @@ def weights_chosen() -> None:
 
 
 def _restore_shape(weights: str) -> None:
-    """Bring back the shape that was chosen before other weights locked it."""
     free = setup.last_moment(lambda each: each != "trained here")
     if free is not None and weights != "trained here":
         st.session_state.update({key: free.values[key] for key in ("causal", "seed")})

@@ -53,7 +53,6 @@ def _draw(key: str, widget: dict[str, Any], **options: Any) -> Any:
 
 
 def _draw_whole(key: str, param: Param, widget: dict[str, Any], high: int | None = None, **options: Any) -> int:
-    """Draw a slider up to `high`, the largest number that this run has; nothing where only one number is left."""
     low, highest = param.options[0], param.options[-1] if high is None else high
     move_below(key, highest)
     if highest <= low:
@@ -65,7 +64,6 @@ def _draw_whole(key: str, param: Param, widget: dict[str, Any], high: int | None
 def _draw_size(
     key: str, param: Param, widget: dict[str, Any], fits: Callable[[float], bool] | None = None, **options: Any
 ) -> Any:
-    """Draw a slider over the stops up to the largest that `fits`, and the present value."""
     stops = STOPS[key] if key in STOPS and key in SHARED and current_value("weights") == "english" else param.options
     highest = next(filter(fits, reversed(stops)), stops[0]) if fits else stops[-1]
     keep_value(key, "slider")
@@ -80,7 +78,6 @@ def _draw_text(
     on_change: Callable[[], None] | None = None,
     **options: Any,
 ) -> str:
-    """Draw a field of one line, or an area of `height` pixels; below it stands how much of a text was left out."""
     keep_value(key, height)
     field = st.text_input if height is None else partial(st.text_area, height=height)
     typed = field(on_change=_take_text, args=(key, on_change), **widget, **options)
@@ -120,7 +117,7 @@ def panel(key: str, title: str, icon: str | None = None) -> Any:
 
 
 def keep_value(key: str, drawn: Hashable) -> None:
-    """Give a widget, which is about to be drawn in this way, the chosen value if Streamlit has forgotten it."""
+    """Give a widget the chosen value if Streamlit has forgotten it."""
     last = session_choices().drawn
     if key not in st.session_state or last.get(key) != drawn:
         st.session_state[key] = current_value(key)
@@ -137,10 +134,7 @@ def move_below(key: str, high: int) -> None:
 
 
 def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:
-    """Draw a control at the value that the weights decide, with the small English's stops.
-
-    `on_change` takes the parameter's key and the value that was chosen.
-    """
+    """Draw a control at the value that the weights decide; `on_change` takes the key and the value chosen."""
     param = PARAMS[key]
     widget: dict[str, Any] = {"label": label, "help": help_text, **_stand_in(f"minilm_{key}", key, shown, on_change)}
     if param.kind == "switch":
@@ -163,7 +157,6 @@ def _choose_one(key: str, value: Any) -> None:
 
 
 def _stand_in(own: str, key: str, shown: Any, take: Callable[[str, Any], None]) -> dict[str, Any]:
-    """Return what a widget has that stands at another value than its parameter, under a key of its own."""
     st.session_state[own] = shown
     return {"key": own, "on_change": _hand_over, "args": (own, key, take)}
 
@@ -173,6 +166,5 @@ def _hand_over(own: str, key: str, take: Callable[[str, Any], None]) -> None:
 
 
 def _common(key: str, label: str | None = None, help_text: str | None = None) -> dict[str, Any]:
-    """Return the arguments that every widget of Streamlit has."""
     param = PARAMS[key]
     return {"label": label or param.label or key, "help": help_text or param.help_text, "key": key} | PERSISTS

@@ -16,10 +16,9 @@ _PROCESS = secrets.token_hex(4)
 
 
 def load_component(name: str) -> Callable[..., ComponentResult]:
-    """Declare the component of the files `<name>.js`, `.css` and `.html` in its folder.
+    """Declare the component of the files `<name>.js`, `.css` and `.html` in its folder, `elements.js` in front.
 
-    `elements.js` is put in front, as no script can import another. What is drawn travels as a list's only item: in a
-    mapping Streamlit would look for data frames, value by value.
+    Data travels as a list's only item: in a mapping Streamlit would look for data frames, value by value.
     """
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
     js = (_FOLDER / "elements.js").read_text(encoding="utf-8") + texts[".js"]
@@ -48,10 +47,7 @@ _SINGLE, _OPEN_GROUP = (Template((_STYLES / f"{name}.css").read_text()) for name
 
 
 def write_address(key: str, data: Mapping[str, Any], on_address_change: Callable[[], None]) -> None:
-    """Put texts of `parameters` into the address bar, instead of all others.
-
-    The browser acts on each `moment` once. If it knows another `session`, which is lost, it sends the address it has.
-    """
+    """Put texts of `parameters` into the address bar, once a `moment`; a lost `session` gets its address back."""
     _guard(key=key, data=data, on_address_change=on_address_change)
 
 
@@ -61,12 +57,12 @@ def announce(key: str, sentence: str, *, container: str) -> None:
 
 
 def ask_again(key: str) -> None:
-    """Have the browser run this fragment once more: long work is done in parts, as long as somebody looks."""
+    """Have the browser run this fragment once more, as long as somebody looks."""
     _again(key=key, data=moment(), on_again_change=lambda: None)
 
 
 def send_text_before_page() -> None:
-    """Let a press on the menu wait until the text that was typed is sent; open pages at their top."""
+    """Let a press on the menu wait until the typed text is sent; open pages at their top."""
     _order(key="menu_order")
 
 
@@ -76,10 +72,7 @@ def ask_before_reload() -> None:
 
 
 def keep_in_browser(key: str, progress: str, session: str, *, is_read: bool, on_read: Callable[[object], None]) -> None:
-    """Store a text in the browser, joined with what is there, once that `is_read`.
-
-    `on_read` takes, once in this `session`, what the browser had, or anything that it sends.
-    """
+    """Store a text in the browser once that `is_read`; `on_read` takes what it had, or anything that it sends."""
 
     def take() -> None:
         sent = getattr(st.session_state[key], "stored", None)
@@ -120,7 +113,7 @@ def _style(css: str) -> None:
 
 
 def mark_open_group(place: int) -> None:
-    """Mark the fold of the menu at this place, from 1, as Streamlit marks a page of the first row that is open."""
+    """Mark the fold of the menu at this place, from 1, as open."""
     _style(_OPEN_GROUP.substitute(place=place))
 
 

@@ -1,4 +1,4 @@
-"""The app's `Source`, of what visitors share and a session has; and what its encoders fill in for a hidden word."""
+"""The app's `Source`; and what its encoders fill in for a hidden word."""
 
 import copy
 import logging
@@ -177,7 +177,6 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
 
 
 def _place_random(kind: Callable[..., M], *arguments: Hashable) -> M:
-    """Return a model with random weights on the device where models run."""
     here = services()
     return here.results.find((kind, arguments), lambda: kind(*arguments).requires_grad_(False).to(here.device))
 
@@ -190,7 +189,6 @@ def _checkpoint() -> tuple[Encoder, Tokenizer]:
 
 @st.cache_resource(show_spinner=False)
 def _translator() -> tuple[TrainedNetwork, EncoderDecoder | None]:
-    """Return the shipped translator, and a copy on the device where models run."""
     trained = trained_network.load_translator()
     network = copy.deepcopy(trained.network).to(services().device)
     return trained, network if isinstance(network, EncoderDecoder) else None

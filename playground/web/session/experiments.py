@@ -1,7 +1,6 @@
 """A visitor's experiments: run in the background, stopped when the connection breaks; and what they need to start."""
 
-import secrets
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from typing import Any
@@ -20,17 +19,14 @@ from playground.training.recipe import Recipe, teacher_config
 from playground.training.tasks import TASKS, Data, make_data
 from playground.training.tasks.task import DataRecipe
 from playground.training.variants import VariantRun, VariantsRequest, VariantsState, seeds_of
+from playground.web.session.own_models import SessionExperiments, session_models
 from playground.web.session.services import MemoryReservation, services
-
-EXPERIMENTS = "_experiments"
-"""Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
 """How many times as long as measured a run takes, beside pages that are drawn."""
 
-
 Experiment = JobHandle
-"""A visitor's part in a job, by the page that started it."""
+"""A visitor's part in a job."""
 
 
 def join_experiment(
@@ -42,10 +38,10 @@ def join_experiment(
     key: Hashable,
     keep: bool = True,
 ) -> Experiment[S]:
-    """Start a job, or join it if an equal one is there.
+    """Start a job, or join an equal one.
 
     Args:
-        inputs: all that the computation depends on, to compare with the page's settings.
+        inputs: to compare with the page's settings.
         request: what to compute; on_end, key and keep as of `JobPool.join`.
         n_bytes: memory until the end; the job fails if the server has less.
     """
@@ -56,42 +52,9 @@ def join_experiment(
     return handle
 
 
-class SessionExperiments:
-    """One session's experiments, by page; at most one of them is active."""
-
-    def __init__(self) -> None:
-        self.session = secrets.token_hex(8)
-        """What tells a browser this session from an earlier one."""
-        self._experiments: dict[str, Experiment[Any]] = {}
-
-    def get(self, page: str) -> Experiment[Any] | None:
-        """Return the page's latest experiment."""
-        return self._experiments.get(page)
-
-    def active_page(self) -> str | None:
-        """Return the page whose experiment is active."""
-        return next((page for page, experiment in self._experiments.items() if experiment.active), None)
-
-    def start(self, page: str, create: Callable[[], Experiment[Any]]) -> None:
-        """Replace the page's experiment, unless any is active."""
-        if self.active_page() is None:
-            self._experiments[page] = create()
-
-    def discard(self, page: str) -> None:
-        """Stop a page's experiment and forget it."""
-        experiment = self._experiments.pop(page, None)
-        if experiment is not None:
-            experiment.discard()
-
-    def disconnect(self) -> None:
-        """Stop everything; the results so far stay."""
-        for experiment in self._experiments.values():
-            experiment.stop(timeout=0)
-
-
 def session_experiments() -> SessionExperiments:
     """Return the session's experiments, which are stopped when the connection breaks."""
-    experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
+    experiments: SessionExperiments = _until_disconnect(session_models().experiments)
     return experiments
 
 
@@ -195,7 +158,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Return the memory of a run, its teacher and its data, and others that are held as long, in bytes."""
+    """Return the bytes of a run, its teacher and its data."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)

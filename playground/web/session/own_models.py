@@ -3,14 +3,16 @@
 import copy
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InputError, UnavailableError, WeightsError
+from playground.jobs import JobHandle
 from playground.link.state import AFTER, BEFORE
 from playground.model import Encoder
 from playground.runs.budget import check_budget
@@ -71,10 +73,44 @@ class UploadedWeights:
         self.tokenizer_key = f"{_PREFIX}{secrets.token_hex(16)}" if tokenizer else ""
 
 
-class OwnModels:
-    """A session's models; a training's thread may put one."""
+class SessionExperiments:
+    """A session's parts in jobs, by page; at most one of them is active."""
 
     def __init__(self) -> None:
+        self.session = secrets.token_hex(8)
+        """What tells a browser this session from an earlier one."""
+        self._experiments: dict[str, JobHandle[Any]] = {}
+
+    def get(self, page: str) -> JobHandle[Any] | None:
+        """Return the page's latest experiment."""
+        return self._experiments.get(page)
+
+    def active_page(self) -> str | None:
+        """Return the page whose experiment is active."""
+        return next((page for page, experiment in self._experiments.items() if experiment.active), None)
+
+    def start(self, page: str, create: Callable[[], JobHandle[Any]]) -> None:
+        """Replace the page's experiment, unless any is active."""
+        if self.active_page() is None:
+            self._experiments[page] = create()
+
+    def discard(self, page: str) -> None:
+        """Stop a page's experiment and forget it."""
+        experiment = self._experiments.pop(page, None)
+        if experiment is not None:
+            experiment.discard()
+
+    def disconnect(self) -> None:
+        """Stop everything; the results so far stay."""
+        for experiment in self._experiments.values():
+            experiment.stop(timeout=0)
+
+
+class OwnModels:
+    """A session's experiments and models; a training's thread may put one."""
+
+    def __init__(self) -> None:
+        self.experiments = SessionExperiments()
         self.upload: UploadedWeights | None = None
         self.runs: tuple[KeptRun, ...] = ()
         """The trained networks, the newest last."""

@@ -1,4 +1,4 @@
-"""Turns to compute, which a page holds until it is drawn, so that few are in memory at once; a place for long work."""
+"""Turns to compute, which a page holds until it is drawn, and a place for long work."""
 
 import logging
 import threading

@@ -11,11 +11,11 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.web.session.experiments import (
     Experiment,
-    SessionExperiments,
     join_experiment,
     training_bytes,
     validation_data,
 )
+from playground.web.session.own_models import SessionExperiments
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
