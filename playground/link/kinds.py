@@ -92,8 +92,6 @@ MAX_CHANGES = 64
 _SEPARATOR, _OFF = ",", "-"
 """Between changes; before one that is switched off."""
 
-_LONGEST_QUOTED = 24
-
 
 class MadeChange(NamedTuple):
     """A change of the computation, on or off."""
@@ -130,15 +128,8 @@ def read_changes(text: str) -> tuple[Changes, str | None]:
     for item in items[:MAX_CHANGES]:
         change = read_change(item.removeprefix(_OFF))
         if change is None:
-            quoted = _quote(item.removeprefix(_OFF))
+            quoted = quote_text(item.removeprefix(_OFF), longest=24)
             sentences.append(f"The link's do={quoted} is not a change that the playground knows.")
         else:
             found.setdefault(change, MadeChange(change, not item.startswith(_OFF)))
     return Changes(tuple(found.values())), " ".join(sentences) or None
-
-
-def _quote(text: str) -> str:
-    """Return a text in quotation marks; with its `:` and `@` if these can make no link and no icon."""
-    if len(text) <= _LONGEST_QUOTED and re.fullmatch(r"[0-9a-z_.]*:[0-9a-z_.]*(?:@[0-9.]*)?", text, re.ASCII):
-        return f"“{text}”"
-    return quote_text(text, longest=_LONGEST_QUOTED)

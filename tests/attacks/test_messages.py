@@ -117,26 +117,3 @@ def test_a_connection_that_sends_no_pages_messages_is_closed(
 
     run_coroutine(attack())
     assert target.tracebacks() == []
-
-
-def test_no_line_of_the_log_names_a_session(target: Server) -> None:
-    async def come_back() -> str:
-        """Open a page, and open it again while it is there; returns its session's id."""
-        first = await join(target)
-        await first.send(rerun())
-        message = ForwardMsg()
-        while message.WhichOneof("type") != "new_session":
-            message.ParseFromString(await asyncio.wait_for(first.recv(decode=False), 30))
-        session = message.new_session.initialize.session_id
-        second = await join(target, protocols=("token", session))
-        await second.send(rerun())
-        await asyncio.wait_for(second.recv(), 30)
-        await first.close()
-        await second.close()
-        return session
-
-    session = run_coroutine(come_back())
-    log = target.log.read_text()
-    assert len(session) > 20
-    assert "is already connected" in log
-    assert session[:8] not in log

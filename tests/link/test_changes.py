@@ -108,21 +108,6 @@ def test_the_readable_rest_applies_and_a_link_holds_only_so_many() -> None:
     assert "more than 64 changes" in str(sentences)
 
 
-@pytest.mark.parametrize(
-    ("text", "quoted"),
-    [
-        ("3.1:zero@0.5", "“3.1:zero@0.5”"),
-        ("3.1:zro", "“3.1:zro”"),
-        ("https://evil.com", "“https//evil.com”"),
-        ("a:b@evil.com", "“abevil.com”"),
-        (":red[x]", "“redx”"),
-        (":a:", "“a”"),
-    ],
-)
-def test_what_is_no_change_is_quoted_as_it_was_written_where_that_can_be_no_markdown(text: str, quoted: str) -> None:
-    assert quoted in str(read_changes(text)[1])
-
-
 SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=abcdef%0Aabc"
 
 

@@ -11,8 +11,6 @@ from playground.link.kinds import Param, read_changes
 from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
 from playground.link.query import (
     MARKER,
-    PINNED_KEYS,
-    VERSION,
     pinned_texts,
     read,
     read_link,
@@ -236,33 +234,6 @@ def test_whatever_is_pinned_is_read_back(pinned: dict[str, Any], now: dict[str, 
 @pytest.mark.parametrize("texts", [{}, {MARKER: ["false"]}, {"b": ["1"], "b_": ["1"], "b_junk": ["1"]}])
 def test_a_link_without_pinned_parameters_pins_nothing(texts: dict[str, list[str]]) -> None:
     assert read_pinned(texts, DEFAULTS) == (None, set(), [])
-
-
-@pytest.mark.parametrize("junk", JUNK, ids=lambda text: repr(text[:12]))
-def test_junk_becomes_a_value_with_a_sentence_for_each_parameter(junk: str) -> None:
-    texts = {key: [junk] for key in PINNED_KEYS}
-    read, keys, complaints = read_pinned(texts, DEFAULTS)
-    assert read is not None
-    assert keys == set(SHARED)
-    assert all(inside(SHARED[key], read[key]) for key in SHARED)
-    told = [complaint for complaint in complaints if complaint.startswith("In the pinned settings: The link's ")]
-    assert len(told) >= len(SHARED) - 3, "every text is one, of changes and runs none may be there"
-
-
-@pytest.mark.parametrize(
-    ("texts", "n_sentences"),
-    [
-        ({"v": [VERSION], "seed": ["3"], "utm": ["x"]}, 0),
-        ({"seed": ["junk"]}, 1),
-        ({"causal": ["TRUE"]}, 0),
-        ({"v": ["1"]}, 1),
-        ({"v": ["2"], "seed": ["1", "2"]}, 0),
-    ],
-)
-def test_a_link_is_read_with_a_sentence_on_what_is_wrong(texts: dict[str, list[str]], n_sentences: int) -> None:
-    values, sentences = read_link(texts)
-    assert values.keys() == texts.keys() & PARAMS.keys()
-    assert len(sentences) == n_sentences
 
 
 def test_a_link_opens_the_panel_of_what_it_sets_and_the_source_of_a_pair() -> None:

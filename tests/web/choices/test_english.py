@@ -9,9 +9,8 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.language import learner
 from playground.language.family import change, load_shipped
-from playground.language.network import Spec, save
+from playground.language.network import Spec
 from playground.link import open_link, params
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
 from playground.web.choices import setup
@@ -77,16 +76,6 @@ def test_a_text_that_it_knows_stays_and_one_that_it_does_not_know_comes_back() -
     app.button_group(key="weights").set_value("english")
     assert without_error(app.run()).session_state["text"] == params.ENGLISH_TEXT
     assert without_error(press(app, "back_to_minilm")).session_state["text"] == "Cats purr."
-    app.button_group(key="weights").set_value("random")
-    app.run().button_group(key="weights").set_value("english")
-    assert without_error(press(app.run(), "back_to_minilm")).session_state["text"] == "Cats purr."
-
-
-def test_a_second_press_that_comes_with_minilms_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = offer(open_page("attention"), "n_layers", 1)
-    monkeypatch.setattr(setup, "LATE", 1e9)
-    app.button_group(key="weights").set_value("minilm")
-    assert without_error(app.run()).session_state["weights"] == "english"
 
 
 def test_what_follows_a_setting_moves_with_it_unless_it_was_set() -> None:
@@ -157,21 +146,6 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
     buttons = {button.key for button in without_error(app.run()).button}
     assert started == [change(n_layers=3, seed=9)] * starts
     assert buttons & {"stop_english", "train_english"} == {"stop_english" if starts else "train_english"}
-
-
-def test_what_was_trained_here_is_there_for_the_next_visitor(
-    own_store: NetworkStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(learner, "N_SENTENCES", 200)
-    spec = change(n_layers=1, d_model=8, seed=5)
-    trained = learner.Learner(spec, steps=3)
-    for _ in trained.run():
-        pass
-    assert trained.state.trained is not None
-    own_store.keep(trained.state.trained.spec.key, save(trained.state.trained))
-    app = without_error(open_page("attention", weights="english", n_layers=1, d_model=8, seed=5))
-    assert "nobody has trained" not in captions(app)
-    assert "1 layer × 4 heads" in captions(app)
 
 
 def test_unknown_words_are_named_and_its_own_sentences_offered() -> None:

@@ -17,7 +17,6 @@ from playground.web.session.experiments import (
 )
 from playground.web.session.own_models import SessionExperiments
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
-from playground.web.shared.experiment_buttons import pending_sentence
 from tests.waiting import running_jobs, until
 from tests.web.experiment_pages import TEXT, recipe, run
 
@@ -86,24 +85,6 @@ def test_one_experiment_at_a_time_in_a_session() -> None:
     second = start(experiments, Count(1), page="regularisers")
     until(lambda: second.status == "finished")
     assert experiments.get("training") is first
-
-
-def test_a_stopped_experiment_is_in_progress_until_its_last_step_is_done() -> None:
-    allowed = threading.Event()
-
-    class Slow(Count):
-        def run(self) -> Generator[int]:
-            self.begun.set()
-            allowed.wait()
-            yield 1
-
-    experiment = start(SessionExperiments(), Slow(1))
-    experiment.stop(timeout=0)
-    assert (experiment.status, experiment.active, not experiment.ended) == ("cancelled", False, True)
-    assert pending_sentence(experiment) == "Stopping after the current step …"
-    allowed.set()
-    until(lambda: experiment.ended)
-    assert pending_sentence(experiment) == ""
 
 
 # --- the memory of all together

@@ -13,9 +13,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 
-from playground import Encoder, ModelConfig
+from playground import ModelConfig
 from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
@@ -25,7 +24,6 @@ from playground.web.session import services as services_module
 from playground.web.session.own_models import UploadedWeights
 from playground.web.session.services import ResultCache, size_in_bytes, this_session
 from tests.link.test_params import DEFAULTS
-from tests.model.strategies import configs
 
 TEXT = TextKey("char", 0, 8, ("ab",))
 
@@ -97,16 +95,6 @@ def test_sizes_count_arrays_tensors_and_texts() -> None:
     run = Pair(("[CLS]", "it"), {"pattern": np.zeros((12, 800), np.float32), "mask": np.zeros(8, bool)})
     for value, size in ((run, 12 * 800 * 4), (torch.zeros(100, 100), 40_000), (torch.nn.Linear(100, 100), 40_400)):
         assert size_in_bytes(value) == pytest.approx(size, abs=3_100)
-
-
-@given(configs())
-def test_an_encoder_of_shared_tensors_is_the_encoder_bit_by_bit(config: ModelConfig) -> None:
-    shared, alone = caches.encoder("random", config, 3), Encoder(config, 3)
-    assert not shared.training
-    assert shared.state_dict().keys() == alone.state_dict().keys()
-    for name, tensor in alone.state_dict().items():
-        assert torch.equal(shared.state_dict()[name].cpu(), tensor), name
-    assert not any(parameter.requires_grad for parameter in shared.parameters())
 
 
 class Sessions:

@@ -21,8 +21,8 @@ from playground.web.session import own_models
 from playground.web.session.own_models import MOST_RUNS, OWN, OwnModels
 from playground.web.session.services import services
 from tests.training.trained import trained
-from tests.web.app_test import captions, charts, choose, open_page, press, prose, sentences, values, working
-from tests.web.experiment_pages import OWN_TEXT, measured, training_page
+from tests.web.app_test import captions, choose, open_page, press, sentences, values, working
+from tests.web.experiment_pages import measured, training_page
 
 
 def run_of(one: TrainedNetwork, **changes: Any) -> KeptRun:
@@ -123,25 +123,6 @@ def test_where_the_store_has_it_no_more_the_page_says_so_and_start_trains_it_aga
         assert app.session_state[OWN].runs == ()
 
 
-@pytest.mark.long
-@pytest.mark.usefixtures("one_experiment_at_a_time")
-def test_runs_stay_side_by_side_and_each_opens() -> None:
-    app = measured(training_page())
-    assert "training_runs" not in charts(app)
-    first: TrainedNetwork = app.session_state[OWN].trained
-    measured(choose(app, training_lr=0.01))
-    newest: TrainedNetwork = app.session_state[OWN].trained
-    assert len(charts(app)["training_runs"]) == 2
-    assert f"**1: {first.results.validation_accuracy:.1%}**" in prose(app)
-    assert f"**2: {newest.results.validation_accuracy:.1%}**" in prose(app)
-    assert "lr 0.002 → 0.01." in prose(app)
-    keys = [key_in(name_run(one)) for one in (first, newest)]
-    press(app, f"training_open_{keys[0]}")
-    assert values(app, "weights", "run") == {"weights": "trained here", "run": name_run(first)}
-    assert f"Validation loss {first.results.validation_loss:.6f} nats" in captions(app)
-    assert "no longer this run's" not in prose(app)
-
-
 @pytest.mark.usefixtures("one_experiment_at_a_time")
 def test_a_newer_run_does_not_replace_the_one_that_the_sidebar_shows() -> None:
     app = press(measured(training_page()), "training_look")
@@ -149,10 +130,3 @@ def test_a_newer_run_does_not_replace_the_one_that_the_sidebar_shows() -> None:
     app.session_state[OWN].put(run_of(trained("sort")))
     assert values(working(app.run()), "weights", "run") == {"weights": "trained here", "run": name}
     assert values(choose(app, weights="random"), "run")["run"] == name_run(trained("sort"))
-
-
-@pytest.mark.long
-@pytest.mark.usefixtures("one_experiment_at_a_time")
-def test_what_learnt_a_visitors_own_text_is_lost_with_a_reload_which_the_page_says() -> None:
-    app = measured(training_page(**OWN_TEXT))
-    assert "A reload loses it." in captions(app)
