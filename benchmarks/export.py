@@ -14,7 +14,7 @@ from benchmarks.model import compare, traced
 from benchmarks.results import Result, interleaved, paired_ratio
 from playground import Encoder, ModelConfig
 from playground.export import as_notebook, as_python
-from playground.export.shown import is_compared
+from playground.export.code import is_compared
 from playground.presets import PRESETS
 
 CONFIG = ModelConfig(vocab_size=1_000, d_model=512, n_heads=8, d_ff=2048, n_layers=6)

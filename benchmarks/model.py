@@ -9,11 +9,11 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks.results import Result, interleaved, paired_ratio
-from playground.analysis.sweeps import list_heads, measure_variants, score_change
+from playground.analysis.comparison import list_heads, measure_variants, score_change
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.model.attention import AttentionMask, attend
-from playground.model.dropout import DROPOUT_POINTS, set_dropout
+from playground.model.init import DROPOUT_POINTS, set_dropout
 from playground.presets import PRESETS
 from playground.runs import encoder_run
 from playground.runs.forward_pass import intervention_trace

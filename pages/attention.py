@@ -1,8 +1,7 @@
 """Who attends to whom: every head at once, one head large, and what can be computed from it."""
 
 from playground.analysis.attention import mean_entropy, measure_habits, rollout, search_heads
-from playground.analysis.attribution import split_score
-from playground.analysis.counterfactuals import change_text, judge_swap
+from playground.analysis.attribution import change_text, judge_swap, split_score
 from playground.analysis.streams import split_stream
 from playground.model.attention import Attention, attend
 from playground.views.attention import attention_scene, show_attention

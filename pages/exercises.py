@@ -2,7 +2,7 @@
 
 from playground.learn.exercise import Variant
 from playground.web.shared import panels
-from playground.web.views.exercises import page
+from playground.web.views.exercises import draw_exercises
 
-page.draw_exercises()
+draw_exercises()
 panels.code_behind("exercises", Variant)

@@ -7,7 +7,7 @@ from typing import Any
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.language import answers, capabilities, family, ladder
+from playground.language import answers, capabilities, family
 from playground.views.parts import parts_scene, show_parts
 from playground.web.choices.shortcuts import choose_english
 from playground.web.session.caches import APP
@@ -35,4 +35,4 @@ def explore_parts() -> None:
 
 panels.draw_heading("What is each part for?")
 explore_parts()
-panels.code_behind("parts", family, capabilities, answers.head_costs, ladder)
+panels.code_behind("parts", family, capabilities, answers.head_costs)

@@ -33,7 +33,7 @@ explore_similarity()
 panels.code_behind(
     "similarity",
     sentences.pool,
-    sentences.sentence_similarity,
+    sentences.SentenceDepths.similarity,
     sentences.token_contributions,
     sentences.leave_words_out,
 )

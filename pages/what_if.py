@@ -1,6 +1,6 @@
 """What if: the computation changed, and what followed."""
 
-from playground.analysis.sweeps import measure_variants, score_change, score_nearness, score_similarity
+from playground.analysis.comparison import measure_variants, score_change, score_nearness, score_similarity
 from playground.model.changes import Kind
 from playground.model.interventions import InterventionTrace
 from playground.web.shared import panels

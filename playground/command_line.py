@@ -40,7 +40,7 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 _WEIGHTS = ("minilm", "english", "random")
 
 COMMANDS = ("lesson",)
-"""Commands for teachers, in `playground.learn.checks`."""
+"""Commands for teachers, in `playground.learn.lesson`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -141,7 +141,7 @@ _NAME = 14
 
 
 def draw_map(pattern: Array, tokens: Sequence[str]) -> list[str]:
-    """Return the lines of a map of `pattern` (T, T), in percent; `.` is below half a percent."""
+    """Return the lines of a map of `pattern` (T, T), in percent."""
     shown = [set_cell_size(token, _NAME) for token in tokens[:MOST_TOKENS]]
     lines = [" " * (4 + _NAME) + "".join(f"{key:>4}" for key in range(len(shown)))]
     for query, name in enumerate(shown):
@@ -253,9 +253,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     words, code = sys.argv[1:] if arguments is None else arguments, 0
     try:
         if words and words[0] in COMMANDS:
-            from playground.learn import checks
+            from playground.learn import lesson
 
-            code = checks.main(words)
+            code = lesson.main(words)
         else:
             _print_asked(read_options(words))
         sys.stdout.flush()

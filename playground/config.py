@@ -1,4 +1,4 @@
-"""The description of an architecture: models, counts, charts and links start from a `ModelConfig`."""
+"""The description of an architecture, `ModelConfig`, and how each field is set by hand."""
 
 import math
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _HIGHEST = 2**31 - 1
 
 PositiveInt = Annotated[int, (1, _HIGHEST)]
 NonNegativeInt = Annotated[int, (0, _HIGHEST)]
-"""An annotation has the lowest and the highest value."""
+"""Annotated with the lowest and the highest value."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,8 +45,8 @@ class ModelConfig:
     d_head: NonNegativeInt = 0
     """Width of one head; 0 = d_model / n_heads."""
     qk_norm: bool = False
-    """A root mean square norm on each head's queries and keys, its gain shared by heads. Henry et al. 2020 divide by
-    the length, √d_head times that."""
+    """A root mean square norm on each head's queries and keys, its gain shared by heads (Henry et al. 2020, times
+    √d_head)."""
     n_layers: PositiveInt = 6
     """Encoder blocks."""
     share_layers: bool = False
@@ -61,8 +61,8 @@ class ModelConfig:
     """`post`: norm(x + f(x)); `pre`: x + f(norm(x)) (Xiong et al. 2020); `both`: x + norm(f(norm(x))) (Ding et al.
     2021)."""
     norm: Norm = "layer"
-    """`layer`: gain and bias per feature (Ba et al. 2016); `scalar`: one of each (tutorial A); `rms`: no mean, no bias
-    (Zhang & Sennrich 2019)."""
+    """`layer`: gain and bias per feature (Ba et al. 2016); `scalar`: one of each; `rms`: no mean (Zhang & Sennrich
+    2019)."""
     norm_eps: float = 1e-5
     """Added to the variance (`scalar`: the standard deviation) before dividing."""
     final_norm: bool = False
@@ -136,7 +136,7 @@ class ModelConfig:
         return self.positions in ("alibi", "relative")
 
     def has_norm1(self, layer: int) -> bool:
-        """Whether a block has the norm of its attention."""
+        """Whether a block has a norm on its attention."""
         return self.first_norm or self.norm_placement == "post" or (layer > 0 and not self.share_layers)
 
     def window_of(self, layer: int) -> int:
@@ -144,7 +144,7 @@ class ModelConfig:
         return 0 if self.global_every and layer % self.global_every == 0 else self.window
 
     def rotary_base_of(self, layer: int) -> int:
-        """The base of a layer's rotary positions."""
+        """A layer's base of rotary positions."""
         is_local = self.window_of(layer) > 0 and not self.share_layers
         return self.local_rotary_base if self.local_rotary_base and is_local else self.rotary_base
 
@@ -171,7 +171,6 @@ class ModelConfig:
         self._check_attention()
 
     def _check_attention(self) -> None:
-        """Raise the error for the first field that attention cannot be built with."""
         if self.n_heads % self.kv_heads:
             raise ConfigError(
                 "n_kv_heads",
@@ -218,18 +217,16 @@ SettingGroup = Literal[
 
 @dataclass(frozen=True)
 class Setting:
-    """How a field is set by hand: on a slider, by a word of `CHOICES`, or by a switch."""
+    """How a field is set by hand: a slider with stops, a word of `CHOICES`, or a switch."""
 
     group: SettingGroup
     label: str
     help_text: str
     stops: tuple[float, ...] = ()
-    """Of a slider, smallest first; none for words and switches."""
     needs: Callable[[Mapping[str, Any]], bool] | None = None
-    """Whether the other fields' values let it change anything."""
 
     def has_effect(self, values: Mapping[str, Any]) -> bool:
-        """Whether it changes anything beside these values of all fields."""
+        """Whether it changes anything beside the other fields' values."""
         return self.needs is None or self.needs(values)
 
 
@@ -398,7 +395,7 @@ SETTINGS: dict[str, Setting] = {
 
 
 def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
-    """Return the divisors of `whole` next to `part` on either side, nearest first."""
+    """Return the divisors of `whole` next to `part`, nearest first."""
     divisors = {n for low in range(1, math.isqrt(whole) + 1) if whole % low == 0 for n in (low, whole // low)}
     below = max((n for n in divisors if n < part), default=None)
     above = min((n for n in divisors if n > part), default=None)
@@ -406,10 +403,7 @@ def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:
 
 
 def check_fields(config: Any, error: type[ConfigError], **works: object) -> None:
-    """Raise the error for the first choice, switch or number of a dataclass that its annotation does not allow.
-
-    `works` has values to suggest, by field.
-    """
+    """Raise the error for the first field that its annotation does not allow; `works` has values to suggest."""
     for name, kind in ((field.name, field.type) for field in fields(config)):
         value = vars(config)[name]
         if get_origin(kind) is Literal and value not in get_args(kind):

@@ -31,7 +31,7 @@ MAX_TOKENS = read_limit("MAX_TOKENS", 256)
 """Of one sentence, special tokens included."""
 
 MAX_ADDRESS = min(read_limit("MAX_ADDRESS", 48_000), 60_000)
-"""Characters of an address. Python's server takes 64 kB, headers included; nginx's buffers follow from this."""
+"""Characters of an address: Python's server takes 64 kB, headers included; nginx's buffers follow."""
 
 LINK_FIELDS = 1_000
 """Streamlit drops all parameters above it."""

@@ -38,24 +38,18 @@ def show(link: str) -> None:
 
 
 def check_answer(exercise: str, answer: Any, variant: int = 0) -> str:
-    """Say whether an answer to an exercise is right, or what to think about next.
+    """Say whether an answer to an exercise is right, or what to think about next; InputError if it is none.
 
-    Args:
-        exercise: its key.
-        answer: a number, words, a place, or settings: a link or a mapping.
-        variant: its number.
-
-    Raises:
-        InputError: there is no such exercise, or this is no answer to it.
+    An answer is a number, words, a place, or settings: a link or a mapping.
     """
     from playground.learn.exercise import Variant, shipped_exercises
+    from playground.words import say
 
     if exercise not in shipped_exercises():
         raise InputError(f"There is no exercise {quote_text(exercise)}.")
     asked = Variant(shipped_exercises()[exercise], variant)
     is_link = isinstance(answer, str) and asked.exercise.answer.kind == "settings"
-    verdict = asked.check(asked.read(open_link(answer) if is_link else answer))
-    return "Right." if verdict.is_right else verdict.feedback or "That is not what comes out."
+    return asked.check(asked.read(open_link(answer) if is_link else answer)) or say("exercises", "right")
 
 
 def _display(item: "Item", scene: "Scene[Any]") -> None:
@@ -73,12 +67,10 @@ def _display(item: "Item", scene: "Scene[Any]") -> None:
             _put(draw_table(item, scene))
         case charts.Paragraph(text, "code"):
             _display_text(f"```text\n{text}\n```")
+        case charts.Paragraph(text, "formula"):
+            _display_text(f"$$\n{text}\n$$")
         case charts.Paragraph(text, kind):
             _display_text(f"### {text}" if kind == "header" else text)
-        case charts.Formula(latex):
-            _display_text(f"$$\n{latex}\n$$")
-        case charts.Metric(label, value):
-            _display_text(f"{label}: **{value}**")
         case charts.Columns(columns=columns):
             for each in (each for column in columns for each in column):
                 _display(each, scene)

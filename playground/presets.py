@@ -21,70 +21,38 @@ def _tutorial(**fields: Any) -> ModelConfig:
     return ModelConfig(**{"initialisation": "torch", **fields})
 
 
-def _vaswani(d_model: int, n_heads: int, d_ff: int, dropout: float) -> ModelConfig:
-    return ModelConfig(vocab_size=37_000, d_model=d_model, n_heads=n_heads, d_ff=d_ff, dropout=dropout)
+def _sized(vocab_size: int, d_model: int, n_heads: int, n_layers: int, d_ff: int = 0, **fields: Any) -> ModelConfig:
+    sizes = {"vocab_size": vocab_size, "d_model": d_model, "n_heads": n_heads, "n_layers": n_layers}
+    return ModelConfig(**sizes | {"d_ff": d_ff or 4 * d_model} | fields)
 
 
-def _bert(vocab_size: int, d_model: int, n_heads: int, n_layers: int, **others: Any) -> ModelConfig:
-    fields = {"norm_eps": 1e-12, "activation": "gelu", "n_segments": 2, **others}
-    return ModelConfig(
-        vocab_size=vocab_size,
-        d_model=d_model,
-        n_heads=n_heads,
-        n_layers=n_layers,
-        d_ff=4 * d_model,
-        positions="learned",
-        scale_embeddings=False,
-        embedding_norm=True,
-        **fields,
-    )
-
-
-def _modernbert(d_model: int, n_heads: int, n_layers: int, d_ff: int) -> ModelConfig:
-    return ModelConfig(
-        vocab_size=50_368,
-        d_model=d_model,
-        n_heads=n_heads,
-        n_layers=n_layers,
-        d_ff=d_ff,
-        max_len=8_192,
-        dropout=0.0,
-        norm_placement="pre",
-        final_norm=True,
-        first_norm=False,
-        bias=False,
-        activation="gelu",
-        gated=True,
-        positions="rotary",
-        rotary_base=160_000,
-        local_rotary_base=10_000,
-        window=128,
-        global_every=3,
-        scale_embeddings=False,
-        embedding_norm=True,
-    )
-
-
-def _gpt(d_model: int, n_heads: int, n_layers: int, max_len: int) -> ModelConfig:
-    return ModelConfig(
-        vocab_size=50_257,
-        d_model=d_model,
-        n_heads=n_heads,
-        n_layers=n_layers,
-        d_ff=4 * d_model,
-        max_len=max_len,
-        norm_placement="pre",
-        final_norm=True,
-        activation="gelu",
-        positions="learned",
-        scale_embeddings=False,
-    )
+_BERT: dict[str, Any] = {
+    "positions": "learned",
+    "scale_embeddings": False,
+    "embedding_norm": True,
+    "activation": "gelu",
+}
+_BERT |= {"norm_eps": 1e-12, "n_segments": 2}
+_GPT: dict[str, Any] = {"norm_placement": "pre", "final_norm": True, "activation": "gelu", "positions": "learned"}
+_GPT |= {"scale_embeddings": False}
+_T5: dict[str, Any] = {"norm_placement": "pre", "norm": "rms", "norm_eps": 1e-6, "final_norm": True, "bias": False}
+_T5 |= {"positions": "relative", "scale_embeddings": False}
+_MODERNBERT: dict[str, Any] = {
+    "max_len": 8_192,
+    "dropout": 0.0,
+    "norm_placement": "pre",
+    "final_norm": True,
+    "first_norm": False,
+}
+_MODERNBERT |= {"bias": False, "activation": "gelu", "gated": True, "positions": "rotary", "rotary_base": 160_000}
+_MODERNBERT |= {"local_rotary_base": 10_000, "window": 128, "global_every": 3, "scale_embeddings": False}
+_MODERNBERT |= {"embedding_norm": True}
 
 
 PRESETS: dict[str, Preset] = {
     "minilm-l6": Preset(
         "MiniLM-L6",
-        _bert(30_522, 384, 12, 6),
+        _sized(30_522, 384, 12, 6, **_BERT),
         "all-MiniLM-L6-v2: MiniLM-L6-H384 (Wang et al. 2020), fine-tuned to encode sentences on over a billion pairs "
         "of them; without its pooler",
         tokenizer="wordpiece",
@@ -98,13 +66,7 @@ PRESETS: dict[str, Preset] = {
     "tutorial-b": Preset(
         "Tutorial B: Attention, Positional Encoding, Encoder Block",
         _tutorial(
-            vocab_size=0,
-            d_model=16,
-            n_heads=4,
-            n_layers=1,
-            d_ff=64,
-            dropout=0.0,
-            positions="sinusoidal-doubled",
+            vocab_size=0, d_model=16, n_heads=4, n_layers=1, d_ff=64, dropout=0.0, positions="sinusoidal-doubled"
         ),
         "raw vectors; the position exponent counts twice",
         tokenizer="vectors",
@@ -126,87 +88,74 @@ PRESETS: dict[str, Preset] = {
         "the encoder half; the sizes are ours, the tutorial leaves them open",
     ),
     "vaswani-base": Preset(
-        "Transformer base", _vaswani(512, 8, 2_048, 0.1), "Vaswani et al. 2017, table 3; its encoder", tokenizer="bpe"
+        "Transformer base", _sized(37_000, 512, 8, 6), "Vaswani et al. 2017, table 3; its encoder", tokenizer="bpe"
     ),
     "vaswani-big": Preset(
-        "Transformer big", _vaswani(1_024, 16, 4_096, 0.3), "Vaswani et al. 2017, table 3; its encoder", tokenizer="bpe"
+        "Transformer big",
+        _sized(37_000, 1_024, 16, 6, dropout=0.3),
+        "Vaswani et al. 2017, table 3; its encoder",
+        tokenizer="bpe",
     ),
     "bert-base": Preset(
         "BERT base",
-        _bert(30_522, 768, 12, 12),
+        _sized(30_522, 768, 12, 12, **_BERT),
         "Devlin et al. 2018, section 3; without its pooler",
         tokenizer="wordpiece",
     ),
     "bert-large": Preset(
         "BERT large",
-        _bert(30_522, 1_024, 16, 24),
+        _sized(30_522, 1_024, 16, 24, **_BERT),
         "Devlin et al. 2018, section 3; without its pooler",
         tokenizer="wordpiece",
     ),
     "roberta-base": Preset(
         "RoBERTa base",
-        _bert(50_265, 768, 12, 12, norm_eps=1e-5, n_segments=1, position_offset=2),
+        _sized(50_265, 768, 12, 12, **_BERT | {"norm_eps": 1e-5, "n_segments": 1, "position_offset": 2}),
         "Liu et al. 2019; without its head",
         tokenizer="bpe",
     ),
     "distilbert-base": Preset(
         "DistilBERT base",
-        _bert(30_522, 768, 12, 6, n_segments=0),
+        _sized(30_522, 768, 12, 6, **_BERT | {"n_segments": 0}),
         "Sanh et al. 2019; without its head",
         tokenizer="wordpiece",
     ),
     "albert-base": Preset(
         "ALBERT base",
-        _bert(30_000, 768, 12, 12, activation="gelu-tanh", share_layers=True, d_embedding=128),
+        _sized(30_000, 768, 12, 12, **_BERT | {"activation": "gelu-tanh", "share_layers": True, "d_embedding": 128}),
         "Lan et al. 2019, table 1; without its pooler",
         tokenizer="bpe",
     ),
     "electra-small": Preset(
         "ELECTRA small",
-        _bert(30_522, 256, 4, 12, d_embedding=128),
+        _sized(30_522, 256, 4, 12, **_BERT, d_embedding=128),
         "Clark et al. 2020; the discriminator without its head",
         tokenizer="wordpiece",
     ),
     "t5-base": Preset(
-        "T5 base",
-        ModelConfig(
-            vocab_size=32_128,
-            d_model=768,
-            n_heads=12,
-            n_layers=12,
-            d_ff=3_072,
-            norm_placement="pre",
-            norm="rms",
-            norm_eps=1e-6,
-            final_norm=True,
-            bias=False,
-            positions="relative",
-            scale_embeddings=False,
-        ),
-        "Raffel et al. 2020, section 3.1.1; its encoder",
-        tokenizer="bpe",
+        "T5 base", _sized(32_128, 768, 12, 12, **_T5), "Raffel et al. 2020, section 3.1.1; its encoder", tokenizer="bpe"
     ),
     "modernbert-base": Preset(
         "ModernBERT base",
-        _modernbert(768, 12, 22, 1_152),
+        _sized(50_368, 768, 12, 22, 1_152, **_MODERNBERT),
         "Warner et al. 2024; without its head",
         tokenizer="bpe",
     ),
     "modernbert-large": Preset(
         "ModernBERT large",
-        _modernbert(1_024, 16, 28, 2_624),
+        _sized(50_368, 1_024, 16, 28, 2_624, **_MODERNBERT),
         "Warner et al. 2024; without its head",
         tokenizer="bpe",
     ),
     "gpt-2": Preset(
         "GPT-2",
-        _gpt(768, 12, 12, 1_024),
+        _sized(50_257, 768, 12, 12, max_len=1_024, **_GPT),
         "Radford et al. 2019, table 2, smallest; its blocks, counted",
         tokenizer="bpe",
     ),
     "gpt-3": Preset(
         "GPT-3",
-        _gpt(12_288, 96, 96, 2_048),
+        _sized(50_257, 12_288, 96, 96, max_len=2_048, **_GPT),
         "Brown et al. 2020, table 2.1, largest; its blocks, counted",
         tokenizer="bpe",
     ),

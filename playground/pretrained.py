@@ -27,10 +27,10 @@ def load(source: str | os.PathLike[str] = "minilm", **settings: Any) -> tuple[En
 
     Args:
         source: "minilm", or a folder as Hugging Face saves one: see `checkpoint.load`. "english" is an encoder of the
-            small English: one that is shipped or was trained here before, or else one that is trained now, which takes
-            a minute or more; the log says how far it is.
-        settings: of the small English alone: fields of `ModelConfig`, `causal` and `seed`. Any other field is that of
-            `network.BASE`, or follows from these as `family.implied` says.
+        small
+            English: shipped, or trained here before, or trained now, which takes a minute; the log says how far it is.
+        settings: of the small English alone: fields of `ModelConfig`, `causal` and `seed`; others are those of
+            `network.BASE`, or follow as `family.implied` says.
 
     Raises:
         PretrainedError: a file is missing, damaged, or of a model that this encoder does not support.

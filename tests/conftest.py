@@ -59,12 +59,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """A collection looks at what tests make, and not at all the packages that are loaded: it takes 10 ms, not 700.
-
-    It comes less often, as a page makes thousands of objects and drops most of them by itself. And pytest, which puts
-    its handler into each logger that keeps its records to itself, three times a test, finds Streamlit's hundred and
-    more in the root's.
-    """
+    """Leave loaded packages out of garbage collection, and Streamlit's hundred loggers to the root: both cost time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from playground import ModelConfig
 from playground.config import CHOICES, nearest_divisors
 from playground.errors import ConfigError
+from playground.limits import read_limit
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=16, max_len=8)
 
@@ -65,52 +66,21 @@ def test_a_wrong_value_is_refused_with_values_that_work(field: str) -> None:
             assert getattr(replace(SMALL, **repaired), field) == works
 
 
-def test_the_defaults_are_the_papers_base_model() -> None:
-    assert ModelConfig(vocab_size=10) == ModelConfig(
-        vocab_size=10,
-        d_model=512,
-        n_heads=8,
-        n_layers=6,
-        d_ff=2048,
-        max_len=512,
-        dropout=0.1,
-        norm_placement="post",
-        norm="layer",
-        norm_eps=1e-5,
-        final_norm=False,
-        activation="relu",
-        gated=False,
-        bias=True,
-        n_kv_heads=0,
-        d_head=0,
-        qk_norm=False,
-        share_layers=False,
-        first_norm=True,
-        position_offset=0,
-        rotary_base=10_000,
-        local_rotary_base=0,
-        relative_buckets=32,
-        relative_distance=128,
-        window=0,
-        global_every=0,
-        d_embedding=0,
-        positions="sinusoidal",
-        scale_embeddings=True,
-        embedding_norm=False,
-        n_segments=0,
-        fused_qkv=False,
-        head_merge="transpose",
-        residual=True,
-    )
+def test_the_defaults_are_the_papers_base_model_and_never_change() -> None:
+    paper = {"d_model": 512, "n_heads": 8, "n_layers": 6, "d_ff": 2048, "max_len": 512, "dropout": 0.1}
+    kinds = {"norm_placement": "post", "norm": "layer", "activation": "relu", "positions": "sinusoidal"}
+    others = {"head_merge": "transpose", "initialisation": "xavier", "norm_eps": 1e-5, "rotary_base": 10_000}
+    buckets = {"relative_buckets": 32, "relative_distance": 128}
+    on = dict.fromkeys(("bias", "first_norm", "scale_embeddings", "residual"), True)
+    told = paper | kinds | others | buckets | on
+    for field in fields(ModelConfig)[1:]:
+        assert field.default == told.get(field.name, 0), field.name  # False == 0
 
 
 ODD: list[tuple[dict[str, Any], str]] = [
     ({"positions": "rotary", "d_head": 3}, r"d_head=3 makes heads of 3 features, .*; 4 would work"),
     ({"positions": "rotary", "n_heads": 4}, r"d_head=0 makes heads of 3 features, .*; 4 would work"),
-    (
-        {"fused_qkv": True, "n_kv_heads": 1},
-        r"fused_qkv=True lays .* out head by head, and n_kv_heads=1 is another count",
-    ),
+    ({"fused_qkv": True, "n_kv_heads": 1}, r"fused_qkv=True lays .* out head by head, and n_kv_heads=1 is another"),
     ({"positions": "relative", "relative_buckets": 6}, r"relative_buckets=6 is not a multiple of 4"),
     ({"positions": "relative", "relative_distance": 8}, r"relative_distance=8 is not above 8, .*; 9 would work"),
     ({"norm": "scalar", "d_embedding": 1}, r"d_embedding=1 has no unbiased .*; 2 would work"),
@@ -141,3 +111,12 @@ def test_nearest_divisors_are_the_neighbours_that_divide(whole: int, part: int) 
     below, above = [n for n in divisors if n < part], [n for n in divisors if n > part]
     assert set(found) == set(below[-1:] + above[:1])
     assert sorted(found, key=lambda n: abs(n - part)) == list(found)
+
+
+@pytest.mark.parametrize(("text", "limit"), [("3", 3), ("1_000", 1000), ("0", 8), ("", 8), ("2.5", 8)])
+def test_a_limit_is_what_the_environment_says_where_that_makes_sense(
+    text: str, limit: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("PLAYGROUND_MAX_SENTENCES", text)
+    assert read_limit("MAX_SENTENCES", 8) == limit
+    assert bool(caplog.records) == (limit == 8)

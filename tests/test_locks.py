@@ -1,11 +1,10 @@
 """The locks: each package that a list asks for, and all that these lead to, in one version and with hashes."""
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
-from packaging.markers import Marker
 from packaging.utils import canonicalize_name
 
 from tests.test_package import pinned
@@ -14,37 +13,21 @@ LISTS = ["requirements", "requirements-cluster", "requirements-dev", "requiremen
 """Each includes the one before."""
 
 
-@dataclass(frozen=True)
-class Entry:
-    """One line of a lock, with the hashes under it."""
+class Entry(NamedTuple):
+    """One line of a lock."""
 
     name: str
     version: str
-    marker: Marker | None
-    hashes: tuple[str, ...]
-
-    def is_for(self, python: str, platform: str, machine: str) -> bool:
-        environment = {
-            "python_version": python,
-            "python_full_version": f"{python}.0",
-            "sys_platform": platform,
-            "platform_machine": machine,
-            "platform_python_implementation": "CPython",
-            "implementation_name": "cpython",
-        }
-        return self.marker is None or self.marker.evaluate(environment)
 
 
 def read_lock(file: Path) -> list[Entry]:
-    """The entries of a lock, without those that it includes; each line is understood, or this raises."""
+    """The entries of a lock, without those that it includes; each line is understood and has hashes, or this raises."""
     text = re.sub(r"^(#|-r ).*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE).replace("\\\n", "")
     entries = []
     for line in text.splitlines():
-        requirement, *hashes = re.split(r"\s+--hash=", line.strip())
-        match = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.+]+)(?: ; (.+))?", requirement)
+        match = re.fullmatch(r"([\w.-]+)(?:\[[\w,-]+\])?==([\w.+]+)(?: ; .+?)?(?:\s+--hash=\S+)+", line.strip())
         assert match, line
-        name, version, marker = match.groups()
-        entries.append(Entry(canonicalize_name(name), version, Marker(marker) if marker else None, tuple(hashes)))
+        entries.append(Entry(canonicalize_name(match[1]), match[2]))
     return entries
 
 

@@ -12,7 +12,6 @@ Component = Literal["embeddings", "attention", "feed_forward", "norms"]
 K = TypeVar("K", bound=Hashable)
 
 LABELS = {"embeddings": "embeddings", "attention": "attention", "feed_forward": "feed-forward", "norms": "norms"}
-"""What pages call the components."""
 
 
 @dataclass(frozen=True)
@@ -58,10 +57,7 @@ def count_parameters(config: ModelConfig) -> Count:
 
 
 def count_encoder_decoder(config: ModelConfig, tgt_vocab_size: int) -> Count:
-    """Count an encoder–decoder's parameters: `encoder.…`, `decoder.…` and `fc`.
-
-    The last map counts as an embedding: the paper shares its matrix (Vaswani et al. 2017, section 3.4), we do not.
-    """
+    """Count an encoder–decoder's parameters: `encoder.…`, `decoder.…` and `fc`, which counts as an embedding."""
     encoder = [replace(term, name=f"encoder.{term.name}") for term in _stack(config, ("attn",))]
     decoder = [
         replace(term, name=f"decoder.{term.name}", formula=term.formula.replace("vocab_size", "tgt_vocab_size"))
@@ -73,7 +69,6 @@ def count_encoder_decoder(config: ModelConfig, tgt_vocab_size: int) -> Count:
 
 
 def _stack(config: ModelConfig, attentions: tuple[str, ...]) -> Iterator[Term]:
-    """Embeddings, blocks with these attentions, the final norm."""
     width_name, width = ("d_embedding", config.d_embedding) if config.d_embedding else ("d_model", config.d_model)
 
     def table(name: str, rows_name: str, rows: int) -> Term:
@@ -132,12 +127,7 @@ def _norm(
 ) -> Term:
     width = width or config.d_model
     has_bias = config.bias and config.norm in ("layer", "scalar")
-    formula, count = {
-        "layer": (width_name, width),
-        "scalar": ("1", 1),
-        "rms": (width_name, width),
-        "none": ("0", 0),
-    }[config.norm]
+    formula, count = {"scalar": ("1", 1), "none": ("0", 0)}.get(config.norm, (width_name, width))
     if has_bias:
         formula, count = "2" if formula == "1" else f"2 · {formula}", 2 * count
     return Term(name, "norms", part, layer, formula, count)
@@ -172,8 +162,7 @@ def _list_up(config: ModelConfig) -> tuple[tuple[str, str], ...]:
 def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Count:
     """Count one forward pass's floating-point operations: 2 per multiply-add of its matrix products.
 
-    Biases, norms, activations, sums, softmax and rotary positions are left out, as is usual (Kaplan et al. 2020,
-    section 2.1). T = `n_tokens`, padding included; B = `n_sentences`.
+    All else is left out, as is usual (Kaplan et al. 2020, section 2.1). T = `n_tokens`, padding included.
     """
     terms: list[Term] = []
     model, hidden, (queries, kv) = ("d_model", config.d_model), ("d_ff", config.d_ff), _head_sizes(config)
@@ -208,7 +197,7 @@ def _pairs(config: ModelConfig, layer: int, n_tokens: int) -> Size:
 
 
 def attention_overtakes(config: ModelConfig) -> int | None:
-    """Return the shortest sentence, in tokens, whose attention costs more than its feed-forward; None without one."""
+    """Return the shortest sentence, in tokens, whose attention costs more than its feed-forward; or None."""
 
     def overtakes(n_tokens: int) -> bool:
         cost = flops_by_length(config, [n_tokens])
@@ -227,36 +216,23 @@ def flops_by_length(config: ModelConfig, lengths: Iterable[int]) -> dict[Compone
 
 
 def count_attention_head(config: ModelConfig) -> Count:
-    """Count one head's own parameters: its part of W_Q, W_K, W_V and W_O.
-
-    The bias of W_O, and keys and values that several heads read, belong to none.
-    """
+    """Count one head's own parameters: its part of W_Q, W_K, W_V and W_O, without what heads share."""
     letters = "qkv" if config.kv_heads == config.n_heads else "q"
     model, head = ("d_model", config.d_model), ("d_head", config.head_width)
     terms = [_linear(f"head.{each}", "attention", each.upper(), None, config, model, head) for each in letters]
-    return Count(
-        (*terms, Term("head.o", "attention", "O", None, "d_head · d_model", config.head_width * config.d_model))
-    )
+    terms.append(Term("head.o", "attention", "O", None, "d_head · d_model", config.head_width * config.d_model))
+    return Count(tuple(terms))
 
 
-@dataclass(frozen=True)
-class Memory:
-    """Bytes for one purpose; N in the formula is the number of parameters."""
-
-    purpose: str
-    formula: str
-    n_bytes: int
-
-
-def count_memory(config: ModelConfig, n_tokens: int) -> tuple[Memory, ...]:
-    """Count the bytes of weights, of training with Adam, and of one sentence's attention."""
+def count_memory(config: ModelConfig, n_tokens: int) -> tuple[tuple[str, str, int], ...]:
+    """Count the bytes of weights, of training with Adam, and of one sentence's attention: purpose, formula, bytes."""
     n = count_parameters(config).total
     cells = config.n_layers * config.n_heads * n_tokens**2
     kept = 2 * config.n_layers * config.kv_heads * config.head_width * n_tokens
     return (
-        Memory("weights, fp32", "4 · N", 4 * n),
-        Memory("weights, bf16", "2 · N", 2 * n),
-        Memory("training with Adam, fp32", "(4 + 4 + 8) · N", 16 * n),
-        Memory("keys and values of one sentence, fp32", "4 · 2 · n_layers · n_kv_heads · d_head · T", 4 * kept),
-        Memory("every attention pattern of one sentence, fp32", "4 · n_layers · n_heads · T²", 4 * cells),
+        ("weights, fp32", "4 · N", 4 * n),
+        ("weights, bf16", "2 · N", 2 * n),
+        ("training with Adam, fp32", "(4 + 4 + 8) · N", 16 * n),
+        ("keys and values of one sentence, fp32", "4 · 2 · n_layers · n_kv_heads · d_head · T", 4 * kept),
+        ("every attention pattern of one sentence, fp32", "4 · n_layers · n_heads · T²", 4 * cells),
     )

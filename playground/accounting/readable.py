@@ -19,17 +19,17 @@ def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:
 
 
 def in_units(number: float, unit: str) -> str:
-    """Round to three digits with a decimal prefix: 90,261,504 B is `90.3 MB`."""
+    """Round with a decimal prefix: `90.3 MB`."""
     return _rounded(number, ("", "k", "M", "G", "T", "P")) + unit
 
 
 def in_millions(count: int) -> str:
-    """Round as the field counts parameters: `22.6 M`, `175 B`."""
+    """Round as the field counts parameters: `22.6 M`."""
     return _rounded(count, ("", "k", "M", "B", "T")).rstrip()
 
 
 def signed(difference: int) -> str:
-    """A difference of two counts, rounded: `+3.55 M`, `−920`, `±0`."""
+    """A difference of counts: `+3.55 M`, `−920`, `±0`."""
     if not difference:
         return "±0"
     return f"{'+' if difference > 0 else '−'}{in_millions(abs(difference))}"
@@ -50,7 +50,7 @@ def duration(seconds: float) -> str:
 
 
 def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
-    """One row a part: its formula, the same with numbers, and what it comes to in all layers."""
+    """One row a part: its formula, the same with numbers, and its total in all layers."""
     parts: dict[str, list[Term]] = {}
     for term in count:
         parts.setdefault(term.part, []).append(term)
@@ -70,14 +70,14 @@ def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataF
 
 
 def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
-    """One row a purpose, for one sentence: what it takes, its formula, and the same with numbers."""
+    """One row a purpose, for one sentence."""
     rows, n = count_memory(config, n_tokens), count_parameters(config).total
     return pd.DataFrame(
         {
-            "memory for": [row.purpose for row in rows],
-            "size": [in_units(row.n_bytes, "B") for row in rows],
-            "formula, in bytes": [row.formula for row in rows],
-            "with these numbers": [substitute(row.formula, config, N=n, T=n_tokens) for row in rows],
+            "memory for": [purpose for purpose, _, _ in rows],
+            "size": [in_units(n_bytes, "B") for _, _, n_bytes in rows],
+            "formula, in bytes": [formula for _, formula, _ in rows],
+            "with these numbers": [substitute(formula, config, N=n, T=n_tokens) for _, formula, _ in rows],
         }
     )
 
@@ -106,7 +106,7 @@ class ModelCosts:
 
 
 def sentence_costs(config: ModelConfig, n_tokens: int | None) -> ModelCosts:
-    """Return what a model costs for a sentence of so many tokens, padding included; for 16 without a sentence."""
+    """Return what a model costs for so many tokens, padding included; for 16 without a sentence."""
     return ModelCosts(config, min(n_tokens or 16, config.max_len))
 
 

@@ -11,7 +11,6 @@ Steps = list[tuple[str, Symbols]]
 _STREAM = ("B", "T", "d_model")
 _HEADS = ("B", "H", "T", "d_head")
 _STATISTICS = {"layer": ("mean", "std"), "scalar": ("mean", "std"), "rms": ("rms",), "none": ()}
-"""What each norm measures."""
 
 
 def list_shapes(
@@ -19,8 +18,7 @@ def list_shapes(
 ) -> list[tuple[str, tuple[int, ...]]]:
     """List every intermediate's name and shape, in order, as tutorial C prints them.
 
-    Points of a `Trace` have its names; between them stand steps that it does not keep. B = `n_sentences`,
-    T = `n_tokens`, padding included.
+    Points of a `Trace` have its names; between them stand steps that it does not keep.
     """
     sizes = {"B": n_sentences, "T": n_tokens, "H": config.n_heads, "1": 1}
     sizes |= {"d_model": config.d_model, "d_head": config.head_width, "d_ff": config.d_ff}
@@ -43,7 +41,7 @@ _BETWEEN = (
 
 
 def symbolic_shapes(config: ModelConfig, causal: bool = False) -> Steps:
-    """As `list_shapes`, in letters: B sentences, T tokens, H heads."""
+    """As `list_shapes`, in letters."""
     steps = _embedding(config)
     if config.has_position_bias:
         steps.append(("position_bias", ("1", "H", "T", "T")))
@@ -133,7 +131,7 @@ class Stage:
     shape: str
     """Of what leaves it, for one sentence."""
     parameters: int = 0
-    """In one block if it is repeated."""
+    """In one block."""
     share: float = 0.0
     """Of the pass's operations, over all blocks."""
     in_block: bool = False
@@ -142,7 +140,7 @@ class Stage:
 
 
 def list_stages(config: ModelConfig, n_tokens: int) -> list[Stage]:
-    """List the stages of a pass over one sentence, in order; of the blocks, the last one's."""
+    """List the stages of a pass over one sentence; of the blocks, the last one."""
     parameters, flops = count_parameters(config), count_flops(config, n_tokens)
     work = flops.by(lambda term: term.component)
     stream = f"({n_tokens}, {config.d_model})"

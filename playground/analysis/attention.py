@@ -1,6 +1,6 @@
-"""What attention patterns show: entropy and rollout, what a head is known for, and which heads link two tokens.
+"""Attention patterns: entropy, rollout, what a head is known for, which heads link two tokens.
 
-Legend: L layers; H heads; T tokens, padding included; n cells. A pattern's rows are queries.
+Legend: L layers, H heads, T tokens with padding, n cells.
 """
 
 import unicodedata
@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
@@ -21,28 +20,25 @@ Mask = NDArray[np.bool_]
 
 
 def entropy(patterns: Array) -> Array:
-    """Return −Σ p log₂ p over the keys of each row, in bits: (…, T, T) → (…, T); 0 for a fully masked row."""
+    """Return −Σ p log₂ p of each row: (…, T, T) → (…, T), in bits."""
     logs = np.log2(patterns, where=patterns > 0, out=np.zeros_like(patterns))
     bits: Array = np.maximum(0, 0 - (patterns * logs).sum(axis=-1))
     return bits
 
 
 def mean_entropy(patterns: Array, rows: Mask) -> Array:
-    """Average each head's entropy in bits over the chosen query rows: (L, H, T, T), (T,) → (L, H)."""
+    """Average entropy over the chosen rows: (L, H, T, T), (T,) → (L, H)."""
     means: Array = entropy(patterns)[..., rows].mean(axis=-1)
     return means
 
 
 def highest_entropy(allowed: Mask, rows: Mask) -> float:
-    """Return `mean_entropy` for queries that attend evenly to all keys they may: (T, T), (T,) → bits."""
+    """Return `mean_entropy` of even attention: (T, T), (T,) → bits."""
     return float(np.log2(allowed[rows].sum(axis=-1)).mean())
 
 
 def pattern_spread(run: Run) -> Array:
-    """Return each head's mean entropy over real queries as a share of the highest, (L, H), 0 … 1.
-
-    NaN if no token has two keys to choose from.
-    """
+    """Return each head's mean entropy as a share of the highest, (L, H); NaN without two keys."""
     rows = ~run.padding
     highest = np.array([[highest_entropy(run.allowed_in(i), rows)] for i in range(run.config.n_layers)])  # (L, 1)
     spread = mean_entropy(run.patterns(), rows)
@@ -51,10 +47,7 @@ def pattern_spread(run: Run) -> Array:
 
 
 def rollout(patterns: Array, *, residual: bool = True) -> Array:
-    """Trace attention back to the input tokens (Abnar & Zuidema 2020, section 3): (L, H, T, T) → (L, T, T).
-
-    Multiplies the layers' mean patterns; residual connections make them 0.5 A + 0.5 I.
-    """
+    """Multiply the layers' mean patterns A, or 0.5 A + 0.5 I: (L, H, T, T) → (L, T, T). Abnar & Zuidema 2020."""
     mixing = patterns.mean(axis=1)  # (L, T, T)
     if residual:
         mixing = 0.5 * mixing + 0.5 * np.eye(patterns.shape[-1], dtype=patterns.dtype)
@@ -64,11 +57,6 @@ def rollout(patterns: Array, *, residual: bool = True) -> Array:
     for layer in mixing[1:]:
         shares.append(layer @ shares[-1])
     return np.stack(shares)
-
-
-def merge_moves_results(config: ModelConfig, n_tokens: int) -> bool:
-    """Whether merging the heads (`reshape`) puts results at other positions than their query's."""
-    return config.head_merge == "reshape" and config.n_heads > 1 and n_tokens > 1
 
 
 # --- what heads are known for
@@ -89,11 +77,11 @@ PROBES = (
 )
 
 KNOWN_FROM = 0.5
-"""Score from which a head is known for something; it must also be twice an even head's."""
+"""Least score of a known head; it must also be twice an even head's."""
 
 
 def check_probes(unknown: Sequence[Sequence[bool]]) -> None:
-    """Raise InputError if more than a quarter of the probes' tokens are unknown to the tokenizer."""
+    """Raise InputError if a quarter of the probes' tokens are unknown."""
     flags = [flag for sentence in unknown for flag in sentence]
     if sum(flags) > len(flags) / 4:
         raise InputError("This tokenizer knows too few words of the fixed sentences; look at this text instead.")
@@ -104,12 +92,12 @@ class Habits:
     """Every head's scores, by the name of the rule."""
 
     scores: dict[str, NDArray[np.float64]]
-    """(L, H), in 0 … 1; NaN if no query has a key that the rule names."""
+    """(L, H), 0 … 1; NaN if no key follows the rule."""
     even: dict[str, NDArray[np.float64]]
-    """(L,): the score of a head that attends evenly to all keys it may."""
+    """(L,): the score of even attention."""
 
     def known_for(self, layer: int, head: int) -> str | None:
-        """Return the rule that a head follows most; `position only` gives way to any other."""
+        """Return the rule that a head follows most."""
         scores = {
             name: float(values[layer, head])
             for name, values in self.scores.items()
@@ -140,15 +128,14 @@ RULES: dict[str, Callable[[Run], Mask]] = {
     "[CLS] and [SEP]": lambda run: np.broadcast_to(run.special & ~run.padding, run.allowed.shape),
     "punctuation": _punctuation,
 }
-"""Keys by rule for every query, (T, T): Clark et al. 2019, "What Does BERT Look At?", section 3."""
+"""Keys by rule, (T, T): Clark et al. 2019, section 3."""
 
 
 @np.errstate(invalid="ignore")
 def measure_habits(runs: Sequence[Run]) -> Habits:
-    """Score every head of one encoder on runs of it; queries are the text's own tokens.
+    """Score every head on runs of one encoder: the mean weight on a rule's keys, over the text's own tokens.
 
-    A rule's score is the mean weight on its keys, that of `position only` the adjusted R² of the mean weight at each
-    distance (after Vig & Belinkov 2019).
+    `position only`: adjusted R² of the mean weight at each distance (after Vig & Belinkov 2019).
     """
     scores, even = {}, {}
     patterns = [run.patterns() for run in runs]
@@ -177,7 +164,7 @@ def _asking(run: Run) -> Mask:
 
 @np.errstate(divide="ignore", invalid="ignore")
 def _explained_by_distance(runs: Sequence[Run], patterns: Sequence[Array], layer: int) -> NDArray[np.float64]:
-    """Adjusted R² of the mean weight at each distance in one layer, not below 0: (H,)."""
+    """Adjusted R², not below 0: (H,)."""
     cells, distances = [], []
     for run, pattern in zip(runs, patterns, strict=True):
         queries, keys = np.nonzero(run.allowed_in(layer) & _asking(run)[:, None])
@@ -201,16 +188,16 @@ def _explained_by_distance(runs: Sequence[Run], patterns: Sequence[Array], layer
 # --- which heads link two tokens
 
 FEWEST = 8
-"""Least number of cells to compare one with; the nearest distances fill up."""
+"""Cells to compare one with, at least."""
 
 LEAST = 1e-5
-"""Weights are clipped to this and 1 minus this, as the log-odds of 0 and 1 are infinite."""
+"""Weights are clipped to this and 1 minus this: log-odds end."""
 
 
 def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
-    """Rank all heads by the weight from a query to a key, the largest first.
+    """Rank all heads by the weight from a query to a key.
 
-    `rank` is among the query's keys, `z` among the head's log-odds at that distance; NaN if a window hides the cell.
+    `rank` is among the query's keys, `z` among the head's log-odds at that distance; NaN if hidden.
     """
     queries, keys = _other_cells(run, query, key)
     allowed = run.allowed_in_layers()  # (L, T, T)

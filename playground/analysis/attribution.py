@@ -1,26 +1,28 @@
-"""Why one token attends to another: a score taken apart by source, its rivals, and what its weight moves.
+"""Why one token attends to another: a score by source, its rivals, what its weight moves, a test by other texts.
 
-The score (W_Q x_q + b_Q) · (W_K x_k + b_K) / √d_head is bilinear: split by source, it is a matrix that adds up to it
-(Elhage et al. 2021, "A Mathematical Framework for Transformer Circuits").
+A score is bilinear: split by source, it is a matrix that adds up to it (Elhage et al. 2021).
 
-Legend: T tokens, padding included; H heads; D = d_model; S sources.
+Legend: T tokens with padding, H heads, D = d_model, S sources.
 """
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.analysis.streams import BIASES, CHANGES, DISTANCE, Source, StreamSplit
+from playground.analysis.streams import BIASES, CHANGES, DISTANCE, Parts, Source
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
+from playground.runs.arrays import Array
+from playground.text import Batch
+from playground.text.sentences import Word, is_punctuation, split_words
 
 HeadMaps: TypeAlias = Mapping[str, Floats]
 """The maps of one head in fp64: `q` and `k`, (d_head, D); `q_bias` and `k_bias`, (d_head,); `o`, (D, d_head)."""
@@ -36,78 +38,44 @@ def head_maps(encoder: Encoder, layer: int, head: int, piece: int | None = None)
     return {name: tensor.detach().cpu().numpy().astype(np.float64) for name, tensor in tensors.items()}
 
 
-@dataclass(frozen=True)
-class Competition:
-    """A query's allowed keys in the softmax, the highest score first; arrays are (n,)."""
-
-    keys: NDArray[np.intp]
-    scores: Floats
-    weights: Floats
-    lead: Floats
-    """How far the chosen key's score is above each."""
-    rank: int
-
-
 @np.errstate(invalid="ignore", over="ignore")
-def compete(walk: Walk) -> Competition:
-    """Compare the walk's key with all that its query may attend to, before changes set weights.
+def rank_keys(walk: Walk) -> dict[int, float]:
+    """Return weights, before changes set them, by key, the highest score first; of equal ones the walk's own key.
 
     Raises:
         ValueError: the mask hides the key from the query.
     """
     if not walk.allowed[walk.key]:
         raise ValueError("a hidden key does not compete")
-    keys = np.flatnonzero(walk.allowed)
-    scores = walk.unmasked()
-    # Ties go to the chosen key, so that its rank says how many are stronger.
+    keys, scores = np.flatnonzero(walk.allowed), walk.unmasked()
     keys = keys[np.lexsort((keys != walk.key, -scores[keys]))]
-    rank = 1 + int(np.flatnonzero(keys == walk.key)[0])
     weights = walk.of_query("attn.pattern")[keys]
     if list_row_changes(walk):
         powers = np.exp(scores[keys] - scores[keys].max())
         weights = powers / powers.sum()
-    return Competition(keys, scores[keys], weights, scores[walk.key] - scores[keys], rank)
+    return dict(zip(keys.tolist(), weights.tolist(), strict=True))
 
 
 def destination(walk: Walk) -> tuple[int, int]:
-    """Return the token whose merged vector gets the head's output for the query, and which of its H pieces."""
+    """Return the token whose merged vector gets the head's output, and which of its H pieces."""
     if walk.config.head_merge == "transpose":
         return walk.query, walk.head
     return divmod(walk.head * len(walk.layer.run.tokens) + walk.query, walk.config.n_heads)
 
 
-@dataclass(frozen=True)
-class Moved:
-    """What a weight w moves from key to query, w v (Kobayashi et al. 2020, "Attention is Not Only a Weight")."""
-
-    value_norm: float
-    """‖v‖ of the key, in this head."""
-    moved_norm: float
-    """‖w v‖"""
-    head_shares: Floats
-    """(T,): every key's share of the head's output z = Σ w v, by projection: (w v) · z / ‖z‖²; NaN if z is 0."""
-    written_norm: float
-    """‖W_O w v‖, with the columns of W_O that read this head."""
-    output_share: float
-    """Share of attention's output at that token, all heads together, by projection."""
-
-
 @np.errstate(invalid="ignore", over="ignore", divide="ignore")
-def move(walk: Walk, maps: HeadMaps) -> Moved:
-    """Return what the walk's weight moves; the maps are for the piece of `destination`."""
+def move(walk: Walk, maps: HeadMaps) -> tuple[Floats, float, float, float]:
+    """Return what a weight w moves, w v (Kobayashi et al. 2020, "Attention is Not Only a Weight").
+
+    Every key's share of z = Σ w v, (w v) · z / ‖z‖², (T,); the walk's key's ‖v‖, ‖W_O w v‖ and share of the output.
+    """
     weights = walk.of_query("attn.pattern").astype(np.float64)  # (T,)
     values = walk.layer["attn.v"][walk.head].astype(np.float64)  # (T, d_head)
     z = weights @ values
-    moved = weights[walk.key] * values[walk.key]
-    written = maps["o"] @ moved  # (D,)
+    written = maps["o"] @ (weights[walk.key] * values[walk.key])  # (D,)
     output = walk.layer["attn.out"][destination(walk)[0]].astype(np.float64)
-    return Moved(
-        value_norm=float(np.linalg.norm(values[walk.key])),
-        moved_norm=float(np.linalg.norm(moved)),
-        head_shares=(weights[:, None] * values) @ z / (z @ z),
-        written_norm=float(np.linalg.norm(written)),
-        output_share=float((written @ output) / (output @ output)),
-    )
+    lengths = (float(np.linalg.norm(vector)) for vector in (values[walk.key], written))
+    return (weights[:, None] * values) @ z / (z @ z), *lengths, float((written @ output) / (output @ output))
 
 
 Group = Literal["token", "position", "distance", "attention", "feed-forward", "change", "others"]
@@ -119,13 +87,13 @@ class ScoreSplit:
 
     sources: tuple[Source, ...]
     matrix: Floats
-    """(S, S), source of the query × source of the key; b_Q and b_K count as biases."""
+    """(S, S), query × key; b_Q and b_K count as biases."""
     relative: Floats
     """(S, S), the same minus the opponent's."""
     score: float
     opponent_score: float
     opponent: int | None = None
-    """A position; None: the mean over the keys that the query may attend to."""
+    """A position; None: the mean over keys."""
 
     @property
     def lead(self) -> float:
@@ -153,13 +121,10 @@ class ScoreSplit:
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
-def split_score(walk: Walk, stream: StreamSplit, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
-    """Split the score of a walk's query and key, and its difference to an opponent's.
-
-    The opponent is a key; by default, the mean over the keys that the query may attend to.
-    """
+def split_score(walk: Walk, stream: Parts, maps: HeadMaps, opponent: int | None = None) -> ScoreSplit:
+    """Split a walk's score, and its difference to another key's, by default to the mean over keys."""
     scores, compared = walk.unmasked(), walk.allowed if opponent is None else np.arange(len(walk.allowed)) == opponent
-    sources, parts = stream.sources, stream.parts
+    sources, parts = tuple(stream), np.stack([*stream.values()])
     changed_q, changed_k = (_changes_of(walk, name) for name in ("q", "k"))
     if CHANGES not in sources and (changed_q.any() or changed_k.any()):
         sources, parts = (CHANGES, *sources), np.concatenate([np.zeros_like(parts[:1]), parts])
@@ -196,7 +161,7 @@ def _project(
     tokens: Sequence[int] | NDArray[np.intp],
     change: Floats,
 ) -> Floats:
-    """What each source writes into queries or keys: (S, T, D) → (S, d_head), the mean over some tokens."""
+    """Mean over some tokens: (S, T, D) → (S, d_head)."""
     weight, bias = maps[name], maps[f"{name}_bias"]
     if not walk.config.qk_norm and walk.config.positions != "rotary":
         tokens_mean = parts[:, tokens].mean(axis=1, dtype=np.float64)
@@ -218,19 +183,18 @@ def _project(
 
 
 Verdict = Literal["mostly", "mixed", "even", "only", "unknown"]
-"""One group has at least half of all pushes and pulls, or none has; the scores differ by at most `EVEN`; there is no
-other key; or the sources do not add up."""
+"""One group has half of all pushes and pulls, or none has; a lead up to `EVEN`; no other key; a sum that is off."""
 
 MOST = 0.5
 
 EVEN = 0.05
-"""A lead up to this changes a weight by 5 %: too little to have a reason."""
+"""It changes a weight by 5 %."""
 
 MOST_ROUNDING = 0.1
 
 
 def judge(split: ScoreSplit, n_keys: int) -> Verdict:
-    """Judge the difference of two scores of a query that may attend to so many keys."""
+    """Judge a lead over another key."""
     amounts = split.amounts
     if not all(map(math.isfinite, (*amounts.values(), split.lead))):
         return "unknown"
@@ -242,3 +206,128 @@ def judge(split: ScoreSplit, n_keys: int) -> Verdict:
         return "unknown"
     largest, total = next(iter(amounts.values())), sum(map(abs, amounts.values()))
     return "mostly" if largest * split.lead > 0 and abs(largest) >= MOST * total else "mixed"
+
+
+# --- a claim, tested by other texts: two words swapped, another word in the key's place, the key moved
+
+Kind = Literal["swap", "replace", "move"]
+
+CLOSE = 0.05
+"""Of weights."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A query prefers one word to another; a word's weight is the sum of its tokens'."""
+
+    text: str
+    words: tuple[Word, ...]
+    query: int
+    key: int
+    rival: int
+    pieces: tuple[int, int, int]
+    """Which token of its word query, key and rival are."""
+    positions: tuple[int, int, int] = (0, 0, 0)
+    weights: tuple[float, float] = (0.0, 0.0)
+
+    def word(self, place: int) -> str:
+        """Return a word as it stands in the text."""
+        return self.text[self.words[place].start : self.words[place].end]
+
+
+def find_claim(
+    batch: Batch, sentence: int, weights: Array, allowed: Sequence[bool], focus: tuple[int, int], rival: int | None
+) -> Claim | None:
+    """Return what can be tested of weights (T,); None without three words.
+
+    Without a rival that is another word, it is the strongest one.
+    """
+    text, end = batch.sentences[sentence], max((end for _, end in batch.offsets[sentence]), default=0)
+    words = tuple(word for word in split_words(text) if word.end <= end and not is_punctuation(text[slice(*word)]))
+    tokens = [tokens_of(batch, sentence, word) for word in words]
+    place_of = {position: place for place, positions in enumerate(tokens) for position in positions}
+    asks, asked = map(place_of.get, focus)
+    if asks is None or asked is None or asks == asked:
+        return None
+    totals = [float(weights[positions].sum(dtype=np.float64)) for positions in tokens]
+    spelled = [text[slice(*word)].casefold() for word in words]
+    others = [
+        place
+        for place, positions in enumerate(tokens)
+        if positions
+        and place not in (asks, asked)
+        and spelled[place] != spelled[asked]
+        and all(allowed[position] for position in positions)
+    ]
+    if not others:
+        return None
+    wanted = None if rival is None else place_of.get(rival)
+    other = wanted if wanted in others else max(others, key=lambda place: totals[place])
+    positions = (*focus, rival if rival is not None and wanted == other else tokens[other][0])
+    pieces = tokens[asks].index(positions[0]), tokens[asked].index(positions[1]), tokens[other].index(positions[2])
+    return Claim(text, words, asks, asked, other, pieces, positions, (totals[asked], totals[other]))
+
+
+def tokens_of(batch: Batch, sentence: int, word: Word) -> list[int]:
+    """Return the positions of a word's tokens."""
+    spans = zip(batch.offsets[sentence], batch.special[sentence], strict=True)
+    return [i for i, ((start, end), extra) in enumerate(spans) if not extra and start < word.end and end > word.start]
+
+
+def change_text(claim: Claim, new: str) -> dict[Kind, Claim]:
+    """Return the texts that test a claim, to be measured."""
+    n, key, rival, query = len(claim.words), claim.key, claim.rival, claim.query
+    order = list(range(n))
+    order[key], order[rival] = rival, key
+    found: dict[Kind, Claim] = {"swap": _reorder(claim, order)}
+    if new and new.casefold() != claim.word(key).casefold():
+        found["replace"] = _write(claim, [new if place == key else claim.word(place) for place in range(n)])
+    away = 2 if query < key else -2
+    for steps in (away, -away):
+        target = key + steps
+        passed = range(min(key, target), max(key, target) + 1)
+        if 0 <= target < n and query not in passed:
+            order = list(range(n))
+            order.insert(target, order.pop(key))
+            found["move"] = _reorder(claim, order)
+            break
+    return found
+
+
+def _reorder(claim: Claim, order: Sequence[int]) -> Claim:
+    query, key, rival = map(order.index, (claim.query, claim.key, claim.rival))
+    return replace(_write(claim, [claim.word(place) for place in order]), query=query, key=key, rival=rival)
+
+
+def _write(claim: Claim, texts: Sequence[str]) -> Claim:
+    written, words, end = "", [], 0
+    for word, text in zip(claim.words, texts, strict=True):
+        written += claim.text[end : word.start]
+        words.append(Word(len(written), len(written) + len(text)))
+        written, end = written + text, word.end
+    return replace(claim, text=written + claim.text[end:], words=tuple(words))
+
+
+def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:
+    """Measure a claim by a pattern (T, T); None if a word is missing."""
+    tokens = [tokens_of(batch, 0, claim.words[place]) for place in (claim.query, claim.key, claim.rival)]
+    if not all(tokens) or any(batch.unknown[0][position] for position in tokens[1]):
+        return None
+    query, key, rival = (each[min(piece, len(each) - 1)] for each, piece in zip(tokens, claim.pieces, strict=True))
+    of_key, of_rival = (float(pattern[query, each].sum(dtype=np.float64)) for each in tokens[1:])
+    return replace(claim, positions=(query, key, rival), weights=(of_key, of_rival))
+
+
+def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Literal["word", "place", "close"]:
+    """Judge what has more in both orders of two words, at two decimals."""
+    for pair in (before, after):
+        first, second = (float(f"{each:.2f}") for each in pair)
+        if round(abs(first - second), 2) < CLOSE:
+            return "close"
+    return "word" if compare(before) == compare(after) else "place"
+
+
+def compare(pair: tuple[float, float]) -> int:
+    """Return the sign of a difference at two decimals."""
+    first, second = (float(f"{each:.2f}") for each in pair)
+    return (first > second) - (first < second)

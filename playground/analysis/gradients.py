@@ -1,6 +1,6 @@
 """A gradient's way back through an encoder, block by block, and six encoders to compare by it.
 
-Legend: T tokens, H heads, V words, D = d_model, L layers. Depth 0 is the embeddings, L the last block's output.
+Legend: T tokens, H heads, V words, D = d_model, L layers.
 """
 
 import math
@@ -34,7 +34,7 @@ MAP_POINTS = frozenset(
 def through_block(
     block: EncoderBlock, ends: tuple[Tensor, Tensor], trace: Trace, gradient: Tensor
 ) -> tuple[Tensor, dict[str, float]]:
-    """Carry a gradient from a block's output to its input, (1, T, D); also return its parameters' norms by part."""
+    """Carry a gradient back through a block, (1, T, D); also return norms by part."""
     start, out = ends
     attn = block.attn
     every = (block.norm1, block.norm2, block.post_norm1, block.post_norm2, attn.q_norm, attn.k_norm)
@@ -56,7 +56,7 @@ def through_block(
 
 
 def _linear_maps(block: EncoderBlock, trace: Trace) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
-    """By sublayer: what linear maps read, (T, d_in), and the results of those that read it, in the graph."""
+    """By sublayer: what maps read, (T, d_in), and their results."""
     qkv = [trace.get(f"attn.{name}_projected", trace[f"attn.{name}"]) for name in "qkv"]
     up = [trace[name] for name in ("ffn.up", "ffn.gate") if name in trace]
     return {
@@ -81,8 +81,7 @@ def map_gradient(read: Tensor, gradient: Tensor, *, has_bias: bool = True) -> fl
 
 def l2_norm(tensors: Iterable[Tensor]) -> float:
     """Return √Σ x² over several tensors, in fp64."""
-    dense = [tensor.coalesce().values() if tensor.is_sparse else tensor for tensor in tensors]
-    norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in dense]
+    norms = [torch.linalg.vector_norm(tensor, dtype=torch.float64) for tensor in tensors]
     return float(torch.linalg.vector_norm(torch.stack(norms)))
 
 
@@ -90,8 +89,7 @@ Norms = NDArray[np.float64]
 
 
 Flow: TypeAlias = Mapping[str, Norms]
-"""L2 norms of gradients: `whole layer`, `attention`, `feed-forward`, any `norms`, of a layer's parameters, (L,); and of
-the vectors by depth, `stream`, (L + 1,)."""
+"""Norms of gradients: `whole layer`, `attention`, `feed-forward`, any `norms`, (L,); of vectors, `stream`, (L + 1,)."""
 
 
 def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
@@ -102,9 +100,7 @@ def next_token_loss(vectors: Tensor, table: Tensor, ids: Tensor) -> Tensor:
 def backward(
     encoder: Encoder, ids: Tensor, *, vectors: Tensor | None = None, n_layers: int | None = None, causal: bool = False
 ) -> Flow:
-    """Run `next_token_loss` of ids (T,) forward and backward, block by block.
-
-    An encoder without a token table has raw `vectors` (V, D), which over √D are the loss's table.
+    """Run `next_token_loss` of ids (T,) and back, block by block; raw `vectors` (V, D) over √D are its table.
 
     Raises:
         InputError: there is no token table, or the sentence is longer than the position table.
@@ -135,7 +131,7 @@ def backward(
 
 
 def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
-    """Return the loss's table, (V, D), mapped to d_model as the embeddings are; as `backward`."""
+    """Return the loss's table, (V, D)."""
     if vectors is not None:
         table = vectors / math.sqrt(encoder.config.d_model)
     elif encoder.embed.tokens is not None:
@@ -181,7 +177,7 @@ BY_NAME = {variant.name: variant for variant in VARIANTS}
 
 
 def common_config(config: ModelConfig, n_layers: int) -> ModelConfig:
-    """Return the architecture that the six share, as post-norm, without a norm on the embeddings."""
+    """Return the architecture that the six share, as post-norm."""
     return replace(
         config,
         n_layers=n_layers,
@@ -213,7 +209,7 @@ def with_variant(encoder: Encoder, variant: Variant, scale: float = 1.0) -> Enco
 
 
 def draw_vocabulary(tokenizer: Tokenizer, config: ModelConfig, seed: int) -> Tensor | None:
-    """Draw the vector of every word of the text, by id, (V, D); None if there is a token table."""
+    """Draw raw vectors by id, (V, D); None with a token table."""
     if config.vocab_size:
         return None
     words = [tokenizer.id_to_token(i) for i in range(tokenizer.vocab_size)]

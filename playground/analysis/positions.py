@@ -22,13 +22,13 @@ from playground.runs.forward_pass import read_rows, run_rows
 from playground.text import Batch
 
 SWAP_ROUNDING = 1e-6
-"""A difference up to this share of the differences between words is rounding, in float64."""
+"""Share of the differences between words, in float64."""
 
 ALIKE = 1e-12
 
 
 def first_rows(encoder: Encoder, n: int) -> Array:
-    """Return the first rows of an encoder's table, or of the sinusoids: (min(n, max_len), D), read-only."""
+    """Return the table's first rows, or sinusoids: (min(n, max_len), D), read-only."""
     config = encoder.config
     table = encoder.embed.position_table()
     if table is None:
@@ -37,14 +37,14 @@ def first_rows(encoder: Encoder, n: int) -> Array:
 
 
 def distances(rows: Array) -> Array:
-    """Return the length of the difference of each two rows: (N, D) → (N, N)."""
+    """Return distances of rows: (N, D) → (N, N)."""
     wide = torch.tensor(rows)
     apart: Array = torch.cdist(wide, wide, compute_mode="donot_use_mm_for_euclid_dist").numpy()
     return apart
 
 
 def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
-    """Return each row's length over its embedding's, and the cosine of embedding and sum: (T,) each."""
+    """Return length of row over embedding, and cosine of embedding and sum: (T,)."""
     total, lengths = tokens + rows, l2(tokens)
     with np.errstate(divide="ignore", invalid="ignore"):  # a vector of zeros has no direction
         return l2(rows) / lengths, (tokens.astype(np.float64) * total).sum(axis=1) / (lengths * l2(total))
@@ -52,7 +52,7 @@ def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
 
 @dataclass(frozen=True)
 class Swap:
-    """How far outputs move when two words change places; each word is compared with itself."""
+    """How far each word's output moves when two words change places."""
 
     placed: Array
     """(T,): each word's largest |difference|, with positions."""
@@ -115,7 +115,7 @@ def _encode_in_float64(encoder: Encoder, embedded: Tensor, allowed: Tensor) -> T
 
 
 def by_distance(encoder: Encoder, n: int) -> Array:
-    """Return curves of rotary cos(distance · θ), or of biases, over key − query, 1 − n … n − 1: (curves, 2 n − 1)."""
+    """Return rotary cos(distance · θ), or biases, by distance 1 − n … n − 1: (curves, 2 n − 1)."""
     config, distances = encoder.config, torch.arange(1 - n, n)
     curves = torch.zeros(0, 2 * n - 1)
     if config.positions == "rotary":

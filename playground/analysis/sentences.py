@@ -1,6 +1,6 @@
 """Sentences beside each other: which are alike, by which tokens, from which layer on; and pairs to patch between.
 
-Legend: S depths, 0 being the embeddings; N sentences; T, n, m tokens, padding included; D = d_model.
+Legend: S depths, N sentences, T, n, m tokens with padding, D = d_model.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,9 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.analysis.counterfactuals import WORD_GROUPS, list_alike
 from playground.analysis.streams import cosine_between_tokens
-from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
 from playground.model import Encoder
@@ -24,8 +22,7 @@ from playground.text import Batch, Tokenizer
 from playground.text.sentences import is_punctuation, leave_out, split_words
 
 Pooling = Literal["mean", "first token", "mean with padding"]
-"""How token vectors become one: their mean (Sentence-BERT, Reimers & Gurevych 2019, section 3), the first token's, or a
-mean that forgets the mask."""
+"""Mean: Sentence-BERT, Reimers & Gurevych 2019, section 3."""
 
 POOLINGS: tuple[Pooling, ...] = get_args(Pooling)
 
@@ -45,11 +42,6 @@ def pool(vectors: Array, padding: NDArray[np.bool_], pooling: Pooling = "mean") 
 def sentence_vector(run: Run, pooling: Pooling = "mean") -> Array:
     """Return a run's sentence as one vector, (D,), of what left the encoder."""
     return pool(run.arrays["final"], run.padding, pooling)
-
-
-def sentence_similarity(runs: Sequence[Run], pooling: Pooling = "mean") -> Array:
-    """Return the cosine of each two sentences' vectors, (N, N); runs of one model."""
-    return cosine_between_tokens(np.stack([sentence_vector(run, pooling) for run in runs]))
 
 
 @dataclass(frozen=True)
@@ -80,12 +72,6 @@ class SentenceDepths:
         return cosine_between_tokens(self.pooled[pooling][depth])
 
 
-def list_depths(config: ModelConfig) -> list[str]:
-    """Return the trace's names of the depths, in order."""
-    points = residual_points(config)
-    return [*points, "final"] if config.final_norm and config.norm != "none" else points
-
-
 def read_depths(
     encoder: Encoder,
     batch: Batch,
@@ -95,74 +81,24 @@ def read_depths(
     interventions: Sequence[Sequence[Change]] = (),
 ) -> SentenceDepths:
     """Run every sentence of a batch, as `run_batch`."""
-    points = list_depths(encoder.config)
+    config = encoder.config
+    points = [*residual_points(config), *["final"] * (config.final_norm and config.norm != "none")]
     padding = ~batch.mask.numpy()
     n_sentences, n_tokens = padding.shape
-    final = np.zeros((n_sentences, n_tokens, encoder.config.d_model), np.float32)
-    pooled = {pooling: np.zeros((len(points), n_sentences, encoder.config.d_model), np.float32) for pooling in POOLINGS}
+    final = np.zeros((n_sentences, n_tokens, config.d_model), np.float32)
+    pooled = {pooling: np.zeros((len(points), n_sentences, config.d_model), np.float32) for pooling in POOLINGS}
     steps = run_batch(
         encoder, batch, keep=frozenset(points).__contains__, seed=seed, causal=causal, interventions=interventions
     )
-    for step in steps:
-        for row, sentence in enumerate(step.sentences):
-            final[sentence] = step.arrays[points[-1]][row]
+    for sentences, arrays in steps:
+        for row, sentence in enumerate(sentences):
+            final[sentence] = arrays[points[-1]][row]
             for depth, point in enumerate(points):
                 for pooling, vectors in pooled.items():
-                    vectors[depth, sentence] = pool(step.arrays[point][row], padding[sentence], pooling)
+                    vectors[depth, sentence] = pool(arrays[point][row], padding[sentence], pooling)
     freeze(padding, final, *pooled.values())
     tokens = tuple((*row, *["[PAD]"] * (n_tokens - len(row))) for row in batch.tokens)
     return SentenceDepths(tokens, padding, final, pooled)
-
-
-_LEAST = 1e-12
-
-
-@dataclass(frozen=True)
-class DepthMap:
-    """Sentences on two axes that all depths share."""
-
-    points: Array64
-    """(S, N, 2)"""
-    explained: tuple[float, float]
-    """Each axis' share of all depths' variance."""
-    explained_at: Array64
-    """(S, 2): of one depth's own variance; 0 if its sentences are one point."""
-
-
-def map_depths(pooled: Array) -> DepthMap:
-    """Place sentences (S, N, D) at each depth on two principal axes of all depths, each centred (Jolliffe 2002, 3.5).
-
-    An axis points to where its largest coordinate is positive.
-    """
-    vectors = pooled.astype(np.float64)
-    centred = vectors - vectors.mean(axis=1, keepdims=True)
-    centred[np.square(centred).sum(axis=(1, 2)) <= _LEAST * np.square(vectors).sum(axis=(1, 2))] = 0
-    axes = _principal_axes(centred.reshape(-1, centred.shape[-1]))
-    largest = np.take_along_axis(axes, np.abs(axes).argmax(axis=1)[:, None], axis=1)
-    axes *= np.where(largest < 0, -1.0, 1.0)
-    of_depth = np.square(centred).sum(axis=(1, 2))
-    total = float(of_depth.sum())
-    points = centred @ axes.T
-    along = np.square(points).sum(axis=1)  # (S, 2)
-    shares = along.sum(axis=0) / total if total else np.zeros(2)
-    return DepthMap(
-        points,
-        (float(shares[0]), float(shares[1])),
-        np.divide(along, of_depth[:, None], where=of_depth[:, None] > 0, out=np.zeros_like(along)),
-    )
-
-
-def _principal_axes(rows: Array64) -> Array64:
-    """The directions in which centred rows (M, D) vary most, (2, D)."""
-    # The smaller product of the rows with themselves takes a tenth of the time of all singular vectors.
-    is_wide = len(rows) < rows.shape[1]
-    values, vectors = np.linalg.eigh(rows @ rows.T if is_wide else rows.T @ rows)
-    axes: Array64 = np.zeros((2, rows.shape[1]))
-    for number, place in enumerate(range(len(values) - 1, max(len(values) - 3, -1), -1)):
-        if values[place] > _LEAST * values.sum():
-            axis = rows.T @ vectors[:, place] if is_wide else vectors[:, place]
-            axes[number] = axis / np.linalg.norm(axis)
-    return axes
 
 
 class Pair(NamedTuple):
@@ -181,14 +117,8 @@ def rank_pairs(similarity: Array) -> list[Pair]:
     return [Pair(int(rows[i]), int(columns[i]), float(cosines[i])) for i in order]
 
 
-def spread_of_pairs(similarity: Array) -> tuple[float, float]:
-    """Return the lowest and the highest cosine of two different sentences, (N, N)."""
-    cosines = similarity[np.triu_indices(len(similarity), k=1)]
-    return float(cosines.min()), float(cosines.max())
-
-
 def common_tokens(batch: Batch) -> Array64:
-    """Return the share of tokens that two sentences have in common (Jaccard 1912), without punctuation: (N, N)."""
+    """Return shares of common tokens (Jaccard 1912), without punctuation: (N, N)."""
     pieces = [
         {token for token, added in zip(tokens, special, strict=True) if not (added or is_punctuation(token))}
         for tokens, special in zip(batch.tokens, batch.special, strict=True)
@@ -197,7 +127,7 @@ def common_tokens(batch: Batch) -> Array64:
 
 
 def token_weights(padding: NDArray[np.bool_], pooling: Pooling) -> Array64:
-    """Return the weight of each token's vector in `pool`: padding (n,) → (n,), sum 1."""
+    """Return each token's weight in `pool`: (n,) → (n,)."""
     if pooling == "first token":
         counted = np.arange(len(padding)) == 0
     else:
@@ -209,10 +139,7 @@ def token_weights(padding: NDArray[np.bool_], pooling: Pooling) -> Array64:
 def token_contributions(
     first: tuple[Array, NDArray[np.bool_]], second: tuple[Array, NDArray[np.bool_]], pooling: Pooling
 ) -> Array64:
-    """Return what each pair of tokens adds to the cosine of two sentences: vectors (n, D), (m, D), paddings → (n, m).
-
-    With x̄ = Σ aᵢ xᵢ and ȳ = Σ bⱼ yⱼ, the cosine is Σᵢⱼ aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|); zeros if x̄ or ȳ is.
-    """
+    """Return each two tokens' part of the sentences' cosine, aᵢ bⱼ (xᵢ · yⱼ) / (|x̄| |ȳ|): (n, D), (m, D) → (n, m)."""
     left, right = (
         token_weights(padding, pooling)[:, None] * vectors.astype(np.float64) for vectors, padding in (first, second)
     )
@@ -222,16 +149,6 @@ def token_contributions(
 
 
 # --- without a word
-
-
-@dataclass(frozen=True)
-class LeftOutWords:
-    """A sentence's similarity to another one, without each of its words."""
-
-    words: tuple[str, ...]
-    places: tuple[int | None, ...]
-    """Each word's first token, from 0; None if it has none."""
-    similarities: tuple[float, ...]
 
 
 def is_for_any_text(change: Change) -> bool:
@@ -250,10 +167,8 @@ def leave_words_out(
     seed: int = 0,
     causal: bool = False,
     interventions: Sequence[Change] = (),
-) -> LeftOutWords:
-    """Compare a sentence without each of its words with another sentence's vector, (D,).
-
-    Shortened texts are padded as the batch is. As many words are left out as can be afforded.
+) -> list[tuple[str, int | None, float]]:
+    """Leave out each word that can be afforded: return it, its first token, and the cosine with another vector, (D,).
 
     Raises:
         InputError: the tokenizer has no token for what is left.
@@ -270,23 +185,46 @@ def leave_words_out(
     rows = [row for row in range(len(tried)) if shortened.tokens[row]]
     vectors = np.zeros((len(tried), encoder.config.d_model), np.float32)
     changes = [tuple(interventions)] * len(shortened.tokens)
-    for step in run_batch(
+    for chosen, arrays in run_batch(
         encoder, shortened, keep="final".__eq__, seed=seed, causal=causal, sentences=rows, interventions=changes
     ):
-        for place, row in enumerate(step.sentences):
-            vectors[row] = pool(step.arrays["final"][place], ~shortened.mask[row].numpy(), pooling)
+        for place, row in enumerate(chosen):
+            vectors[row] = pool(arrays["final"][place], ~shortened.mask[row].numpy(), pooling)
     cosines = cosine_between_tokens(np.concatenate([vectors, other[None]]))[-1, :-1]
-    kept = [tried[row] for row in rows]
-    return LeftOutWords(
-        tuple(text[word.start : word.end] for word in kept),
-        tuple(next((i for i, span in enumerate(offsets) if word.overlaps(*span)), None) for word in kept),
-        tuple(float(cosines[row]) for row in rows),
-    )
+    firsts = {row: next((i for i, span in enumerate(offsets) if tried[row].overlaps(*span)), None) for row in rows}
+    return [(text[slice(*tried[row])], first, float(cosines[row])) for row, first in firsts.items()]
 
 
 # --- pairs that differ in a word and have as many tokens, to patch between
 
 Encode = Callable[[Sequence[str]], Batch]
+
+WORD_GROUPS = (
+    "animal dog cat horse cow bird fish rabbit mouse",
+    "street road river bridge field park garden town room",
+    "doctor nurse patient teacher student lawyer judge man woman boy girl child",
+    "book ball cup box key car table chair trophy suitcase letter",
+    "tired hungry angry happy sad afraid ill young old",
+    "big small wide narrow long short heavy light",
+    "good bad great poor nice terrible",
+    "cross enter leave pass reach see find like love",
+    "crossed entered left passed reached saw found liked loved",
+    "he she it they we",
+    "the a this that every",
+    "because although while since before after",
+    "is was seems became",
+    "in on under near behind",
+    "red blue green black white",
+    "anna mary john paul",
+)
+"""Words that may replace each other in a sentence, a group a line."""
+
+
+def list_alike(word: str, text: str) -> list[str]:
+    """Return words of the same kind that are not in the text."""
+    kind = next((line.split() for line in WORD_GROUPS if word.lower() in line.split()), WORD_GROUPS[3].split())
+    used = {text[each.start : each.end].lower() for each in split_words(text)}
+    return [each for each in kind if each not in used]
 
 
 def find_partners(batch: Batch, sentence: int) -> list[int]:
@@ -302,7 +240,7 @@ def changed_tokens(batch: Batch, one: int, two: int) -> list[int]:
 
 
 def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> tuple[str, int, str, str] | None:
-    """Return a sentence of as many tokens with another word, the first other token, the old word and the new one."""
+    """Return a sentence of as many tokens, the first other token, the old word, the new one."""
     text = batch.sentences[sentence]
     start, end = _word_around(text, *batch.offsets[sentence][token])
     if start == end or batch.truncated[sentence]:

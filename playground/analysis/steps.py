@@ -1,4 +1,4 @@
-"""Each stage of a walk as a formula with this run's numbers, worked out in fp64 from what the model computed before it.
+"""Each stage of a walk as a formula, worked out in fp64 from what the model computed before it.
 
 Legend: T tokens, H heads, D = d_model.
 """
@@ -77,7 +77,7 @@ def _embedding(walk: Walk) -> Step:
 
 
 def _each_side(walk: Walk, names: str = "qk") -> Iterator[tuple[str, int, str]]:
-    """`q`, `k` and `v` with the token and the index that each has in formulas."""
+    """Name, token, index in formulas."""
     for name in names:
         yield (name, walk.query, "t") if name == "q" else (name, walk.key, "j")
 
@@ -231,13 +231,13 @@ def _normalise(walk: Walk, name: str, x: Floats) -> tuple[Floats, tuple[str, ...
     config, learned = walk.config, walk.layer.learned
     if config.norm == "none" or f"{name}.gain" not in learned:
         return x, ("y = x",), (f"y_0 = {number(x[0])}",)
-    hand = streams.normalise_by_hand(x, config)
+    normalized, _ = streams.normalise_by_hand(x, config)
     gain, bias = learned[f"{name}.gain"], learned.get(f"{name}.bias")
-    out = gain * hand.normalized.astype(np.float64) + (0 if bias is None else bias)
+    out = gain * normalized.astype(np.float64) + (0 if bias is None else bias)
     index = "" if config.norm == "scalar" else "_i"
     formula = rf"y_i = \gamma{index}\, \hat{{x}}_i" + ("" if bias is None else rf" + \beta{index}")
-    line = sum_of_products("y_0", gain[:1], hand.normalized[:1], out[0], None if bias is None else bias[0])
-    return out, (streams.formula(config), formula), (streams.formula_with_numbers(x, hand, config), line)
+    line = sum_of_products("y_0", gain[:1], normalized[:1], out[0], None if bias is None else bias[0])
+    return out, (streams.formula(config), formula), (streams.formula_with_numbers(x, config), line)
 
 
 def _feed_forward(walk: Walk) -> Step:

@@ -1,9 +1,8 @@
-"""The vectors in the residual stream: their lengths and directions, what norms make of them, and what wrote them.
+"""The residual stream: lengths, directions, norms, and what wrote it.
 
-With its scale held, a norm is an affine map, so that sources are carried through it one by one (Elhage et al. 2021, "A
-Mathematical Framework for Transformer Circuits"; Kobayashi et al. 2021).
+With its scale held, a norm is an affine map: sources are carried through it one by one (Kobayashi et al. 2021).
 
-Legend: T real tokens, D = d_model, L layers, S sources, C classes. Depth 0 is the embeddings, L the last block's end.
+Legend: T real tokens, D = d_model, L layers, C classes.
 """
 
 from collections.abc import Mapping
@@ -28,7 +27,7 @@ from playground.runs.encoder_run import Run, residual_points
 
 
 def l2(vectors: Array) -> Array:
-    """Return √Σ x² of each vector: (…, D) → (…), summed in fp64; NaN if a number is beyond fp32's range."""
+    """Return √Σ x², summed in fp64: (…, D) → (…); NaN beyond fp32's range."""
     squares = np.einsum("...d,...d->...", vectors, vectors, dtype=np.float64)
     lengths: Array = np.sqrt(np.where(np.isfinite(squares), squares, np.nan)).astype(np.float32)
     return lengths
@@ -47,7 +46,7 @@ def lengths(run: Run) -> dict[str, Array]:
 
 
 def length_band(lengths: Array) -> tuple[Array, Array]:
-    """Return the ends of lengths at each depth without outliers by Tukey's rule: (depths, T) → (depths,) both."""
+    """Return the ends without outliers by Tukey's rule: (depths, T) → (depths,) twice."""
     low, median, high = np.percentile(lengths, [25, 50, 75], axis=1)[..., None]
     beyond = np.maximum(low - lengths, lengths - high)
     is_far = (beyond > 1.5 * (high - low)) & (np.abs(lengths - median) > 0.1 * median)
@@ -56,7 +55,7 @@ def length_band(lengths: Array) -> tuple[Array, Array]:
 
 
 def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
-    """Tabulate the median over tokens of each part's lengths and the ends of its `length_band`, a row a depth."""
+    """Tabulate each part's median length and `length_band`, a row a depth."""
     columns = {}
     for part, values in lengths.items():
         depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
@@ -73,7 +72,7 @@ def residual_stream(run: Run) -> Array:
 
 
 def cosine_between_tokens(vectors: Array) -> Array:
-    """Return the cosine of each two vectors: (T, D) → (T, T); 0 to a zero vector."""
+    """Return cosines: (T, D) → (T, T); 0 to zeros."""
     unit = _unit(vectors)
     cosines: Array = unit @ unit.T
     return np.clip(cosines, -1, 1)
@@ -88,7 +87,7 @@ def _unit(vectors: Array) -> Array:
 # --- norms
 
 NormPoints: TypeAlias = Mapping[str, tuple[Array, Array]]
-"""A run's norms by name, such as `layers.0.norm1`: input and output, (T, D) both."""
+"""By name: input and output, (T, D)."""
 
 
 def norm_names(config: ModelConfig) -> list[str]:
@@ -112,7 +111,7 @@ def norm_points(run: Run) -> NormPoints:
 
 
 def norm_statistics(points: NormPoints) -> pd.DataFrame:
-    """Tabulate mean and standard deviation over features before and after every norm, averaged over tokens."""
+    """Tabulate mean and standard deviation of features around every norm."""
     with np.errstate(invalid="ignore"):  # what has overflowed is NaN, as everywhere
         rows = {
             name: {
@@ -126,7 +125,7 @@ def norm_statistics(points: NormPoints) -> pd.DataFrame:
 
 
 def _norm_spread(x: Floats, config: ModelConfig) -> Floats:
-    """σ², s or the mean square, as the formula calls it: (…, D) → (…, 1)."""
+    """σ², s or mean square: (…, D) → (…, 1)."""
     if config.norm == "scalar":
         return x.std(axis=-1, ddof=1, keepdims=True)  # type: ignore[no-any-return]
     return (x**2).mean(axis=-1, keepdims=True) if config.norm == "rms" else x.var(axis=-1, keepdims=True)  # type: ignore[no-any-return]
@@ -142,22 +141,8 @@ def _centre(x: Floats, config: ModelConfig) -> Floats:
     return x if config.norm == "rms" else x - x.mean(axis=-1, keepdims=True)
 
 
-@dataclass(frozen=True)
-class ByHand:
-    """One token's norm, before gain and bias."""
-
-    mean: float
-    spread: float
-    """σ², s or the mean square."""
-    normalized: Array
-    """(D,)"""
-    divisor: float
-    off: float
-    """The largest difference to what the model's norm computes."""
-
-
-def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
-    """Normalise one vector (D,) in fp64 and compare with the model's norm in fp32.
+def normalise_by_hand(x: Array, config: ModelConfig) -> tuple[Array, float]:
+    """Normalise a vector (D,) in fp64, before gain and bias; also return how far the model's norm is off.
 
     Ba et al. 2016; Zhang & Sennrich 2019, equation 4 (`rms`); tutorial A (`scalar`).
 
@@ -166,24 +151,21 @@ def normalise_by_hand(x: Array, config: ModelConfig) -> ByHand:
     """
     if config.norm == "none":
         raise InputError("norm='none' hands its input on: there is nothing to normalise.")
-    wide = x.astype(np.float64)
-    mean = 0.0 if config.norm == "rms" else float(wide.mean())
-    spread, divisor = (float(of(wide, config)[0]) for of in (_norm_spread, norm_scale))
-    normalized, trace = (wide - mean) / divisor, Trace()
+    wide, trace = x.astype(np.float64), Trace()
+    normalized = _centre(wide, config) / norm_scale(wide, config)
     build_norm(config, x.size)(torch.tensor(x), trace=trace)
-    off = float(np.abs(normalized - trace["normalized"].numpy()).max())
-    return ByHand(mean, spread, normalized.astype(np.float32), divisor, off)
+    return normalized.astype(np.float32), float(np.abs(normalized - trace["normalized"].numpy()).max())
 
 
 def normalized_lengths(x: Array, config: ModelConfig) -> Array:
-    """Return the length of each vector behind a norm, before gain and bias, in fp64: (…, D) → (…)."""
+    """Return lengths behind a norm, before gain and bias: (…, D) → (…)."""
     wide = x.astype(np.float64)
     lengths: Array = np.linalg.norm(_centre(wide, config) / norm_scale(wide, config), axis=-1)
     return lengths
 
 
 def formula(config: ModelConfig) -> str:
-    """Write the norm in LaTeX, before gain and bias; a line ends between two equations, not within one."""
+    """Write the norm in LaTeX, before gain and bias."""
     mean = r"\mu = \tfrac{1}{D}\sum_j x_j"
     equations = {
         "layer": (
@@ -202,13 +184,14 @@ def formula(config: ModelConfig) -> str:
     return r",\quad\allowbreak ".join(f"{{{equation}}}" for equation in equations[config.norm])
 
 
-def formula_with_numbers(x: Array, hand: ByHand, config: ModelConfig) -> str:
-    """Write the formula in LaTeX for the vector's first number."""
-    mean = "" if config.norm == "rms" else f" - {factor(hand.mean)}"
-    divisor = f"{number(hand.spread)} + {number(config.norm_eps)}"
+def formula_with_numbers(x: Array, config: ModelConfig) -> str:
+    """Write the formula in LaTeX for the first number of a vector (D,)."""
+    wide = x.astype(np.float64)
+    mean = "" if config.norm == "rms" else f" - {factor(wide.mean())}"
+    divisor = f"{number(_norm_spread(wide, config)[0])} + {number(config.norm_eps)}"
     if config.norm != "scalar":
         divisor = rf"\sqrt{{{divisor}}}"
-    return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(hand.normalized[0])}"
+    return rf"\hat{{x}}_0 = \frac{{{number(x[0])}{mean}}}{{{divisor}}} = {number(normalise_by_hand(x, config)[0][0])}"
 
 
 # --- sources
@@ -221,8 +204,7 @@ class Source:
     """Something that writes to a token's vector."""
 
     kind: SourceKind
-    """Sublayers include their biases and any norm behind; `change`: of the stream itself; `bias`: of norms and the map
-    to d_model; `distance`: what a score gets, in no vector."""
+    """`bias`: of norms and the map to d_model; `distance`: of a score, in no vector."""
     layer: int | None = None
 
     @property
@@ -234,47 +216,20 @@ class Source:
 
 BIASES, CHANGES, DISTANCE = Source("bias"), Source("change"), Source("distance")
 
-_Parts: TypeAlias = dict[Source, Floats]
-
-
-@dataclass(frozen=True)
-class StreamSplit:
-    """What each source adds to the vectors that one layer's attention reads, or, of layer L, that leave the encoder.
-
-    T includes padding; arrays are read-only.
-    """
-
-    layer: int
-    sources: tuple[Source, ...]
-    """In the order in which they write, the biases last."""
-    parts: Array
-    """(S, T, D)"""
-    written: Array
-    """(S, T): length of what each wrote, before any norm; NaN for biases, and for changes at several places."""
-    off: float
-    """The largest difference between their sum and the run's vectors; NaN if those are not finite."""
-
-    @np.errstate(invalid="ignore", over="ignore", divide="ignore")
-    def shares_of(self, token: int) -> Floats:
-        """Return each source's share of a token's vector x by projection, part · x / ‖x‖², (S,); NaN if x is 0."""
-        parts = self.parts[:, token].astype(np.float64)  # (S, D)
-        x = parts.sum(axis=0)
-        shares: Floats = parts @ x / (x @ x)
-        return shares
+Parts: TypeAlias = dict[Source, Floats]
 
 
 @np.errstate(invalid="ignore", over="ignore")  # numbers beyond the range of floats end as NaN
-def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
-    """Split the vectors that a layer's attention reads or, of layer L, that leave the encoder in eval mode."""
+def split_stream(run: Run, encoder: Encoder, layer: int) -> Parts:
+    """Return what each source adds to the vectors that a layer's attention reads: (T, D), T with padding, read-only."""
     config, blocks = run.config, encoder.layers
     parts = _embedding_parts(run, encoder)
-    written = {source: np.linalg.norm(part, axis=-1) for source, part in parts.items()}
-    _add_changes(run, "embed.sum", parts, written)
+    _add_change(run, "embed.sum", parts)
     if encoder.embed.norm is not None:
         parts = _carry_through(run, "embed.norm", encoder.embed.norm, parts)
     if encoder.embed.project is not None:
         parts = _project(encoder.embed.project, parts)
-    _add_changes(run, "embed.out", parts, written)
+    _add_change(run, "embed.out", parts)
     for i in range(layer):
         block: EncoderBlock = blocks[i]  # type: ignore[assignment]
         name = f"layers.{i}"
@@ -286,30 +241,23 @@ def split_stream(run: Run, encoder: Encoder, layer: int) -> StreamSplit:
                 parts = {BIASES: np.zeros((len(run.tokens), config.d_model))}
             sandwich = f"{name}.post_{norm_name}.out"
             parts[source] = _wide(run.arrays.get(sandwich, run.arrays[f"{name}.{sublayer}.out"]))
-            written[source] = np.linalg.norm(parts[source], axis=-1)
             if source.kind == "attention":
-                _add_changes(run, f"{name}.resid_mid", parts, written)
+                _add_change(run, f"{name}.resid_mid", parts)
             if config.norm_placement == "post":
                 parts = _carry_through(run, f"{name}.{norm_name}", norm, parts)
-        _add_changes(run, f"{name}.out", parts, written)
-    is_last = layer == config.n_layers
-    if is_last and encoder.final_norm is not None:
-        parts = _carry_through(run, "final_norm", encoder.final_norm, parts)
-    elif not is_last and config.norm_placement != "post":
+        _add_change(run, f"{name}.out", parts)
+    if config.norm_placement != "post":
         parts = _carry_through(run, f"layers.{layer}.norm1", blocks[layer].norm1, parts)  # type: ignore[arg-type]
     parts[BIASES] = parts.pop(BIASES)  # to the end
-    written[BIASES] = np.full(len(run.tokens), np.nan)
-    read = run.arrays["final" if is_last else f"layers.{layer}.attn.in"]
-    stacked = np.stack(list(parts.values())).astype(read.dtype)
-    off = np.abs(stacked.sum(axis=0, dtype=np.float64) - read).max()
-    lengths = np.stack([written[source] for source in parts]).astype(np.float32)
-    freeze(stacked, lengths)
-    return StreamSplit(layer, tuple(parts), stacked, lengths, float(off))
+    read = run.arrays[f"layers.{layer}.attn.in"].dtype
+    parts = {source: part.astype(read) for source, part in parts.items()}
+    freeze(*parts.values())
+    return parts
 
 
-def _embedding_parts(run: Run, encoder: Encoder) -> _Parts:
+def _embedding_parts(run: Run, encoder: Encoder) -> Parts:
     tokens, embed = run.arrays["embed.tokens"], encoder.embed
-    parts: _Parts = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
+    parts: Parts = {BIASES: np.zeros(tokens.shape), Source("token"): _wide(tokens)}
     if run.config.has_position_table:
         parts[Source("position")] = _wide(embed.position_vectors(len(tokens)))
     if embed.segments is not None:
@@ -317,27 +265,25 @@ def _embedding_parts(run: Run, encoder: Encoder) -> _Parts:
     return parts
 
 
-def _project(linear: nn.Linear, parts: _Parts) -> _Parts:
-    projected: _Parts = {source: part @ _wide(linear.weight).T for source, part in parts.items()}
+def _project(linear: nn.Linear, parts: Parts) -> Parts:
+    projected: Parts = {source: part @ _wide(linear.weight).T for source, part in parts.items()}
     if linear.bias is not None:
         projected[BIASES] = projected[BIASES] + _wide(linear.bias)
     return projected
 
 
-def _add_changes(run: Run, point: str, parts: _Parts, written: _Parts) -> None:
+def _add_change(run: Run, point: str, parts: Parts) -> None:
     change = run.change(point)
     if change is not None:
-        length = np.linalg.norm(_wide(change), axis=-1)
-        written[CHANGES] = np.full_like(length, np.nan) if CHANGES in parts else length
         parts[CHANGES] = parts.get(CHANGES, 0.0) + _wide(change)
 
 
-def _carry_through(run: Run, name: str, norm: nn.Module, parts: _Parts) -> _Parts:
+def _carry_through(run: Run, name: str, norm: nn.Module, parts: Parts) -> Parts:
     if isinstance(norm, NoNorm):
         return parts
     learned = {part: _wide(tensor) for part, tensor in norm.named_parameters()}
     factors = learned["gain"] / norm_scale(_wide(run.arrays[f"{name}.in"]), run.config)  # (T, D)
-    carried: _Parts = {source: factors * _centre(part, run.config) for source, part in parts.items()}
+    carried: Parts = {source: factors * _centre(part, run.config) for source, part in parts.items()}
     carried[BIASES] = carried[BIASES] + learned.get("bias", 0.0)
     return carried
 
@@ -348,10 +294,7 @@ def _wide(numbers: Array | torch.Tensor) -> Floats:
 
 
 def logit_lens(run: Run, token: int, encoder: Encoder, head: nn.Linear) -> Array:
-    """Return an output head's probabilities for one token at every depth: (L + 1, C); the last row is the network's.
-
-    nostalgebraist 2020, "interpreting GPT: the logit lens"; the head was trained on the last depth alone.
-    """
+    """Return an output head's probabilities at every depth: (L + 1, C). nostalgebraist 2020, "the logit lens"."""
     depths = np.stack([run.arrays[name][token] for name in residual_points(run.config)])  # (L + 1, D)
     x = torch.from_numpy(depths).to(head.weight)
     with torch.inference_mode():

@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats = NDArray[np.floating]
-"""fp32 as a model computes it, or fp64 as worked out by hand."""
-
-MOST_DIGITS = 7
+"""fp32 or fp64."""
 
 TERMS = 2
 
@@ -31,22 +29,11 @@ def factor(x: float, digits: int = 4) -> str:
 
 
 def sum_of_products(name: str, a: Floats, b: Floats, result: float, bias: float | None = None) -> str:
-    """Write name = Σ aᵢ bᵢ + bias = result: a short sum in digits that give the result, the start of a long one."""
-    digits = _count_digits(a, b, result, bias) if len(a) <= TERMS else 3
+    """Write name = Σ aᵢ bᵢ + bias = result, the start of a long sum."""
+    digits = 4 if len(a) <= TERMS else 3
     factors = zip(a[:TERMS], b[:TERMS], strict=True)
     products = " + ".join(rf"{factor(x, digits)} \cdot {factor(y, digits)}" for x, y in factors)
     end = f"= {number(result)}" if bias is None else f"+ {factor(bias, digits)} = {number(result)}"
     if len(a) <= TERMS:
         return f"{name} = {products} {end}"
     return rf"\begin{{aligned}} {name} &= {products} \\ &\quad + \dots {end} \end{{aligned}}"
-
-
-def _count_digits(a: Floats, b: Floats, result: float, bias: float | None) -> int:
-    def rounded(x: float, digits: int) -> float:
-        return float(f"{x:.{digits}g}")
-
-    def work_out(digits: int) -> float:
-        products = (rounded(x, digits) * rounded(y, digits) for x, y in zip(a, b, strict=True))
-        return sum(products) + rounded(bias or 0, digits)
-
-    return next((n for n in range(3, MOST_DIGITS) if number(work_out(n)) == number(result)), MOST_DIGITS)

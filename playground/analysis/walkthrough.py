@@ -5,12 +5,10 @@ Legend: T tokens, padding included, H heads, D = d_model.
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from playground.analysis.attention import merge_moves_results
 from playground.analysis.tex import Floats, number
 from playground.config import ModelConfig
 from playground.model.change_texts import write_formula
@@ -62,7 +60,7 @@ class Walk:
         return keys
 
     def of_query(self, name: str) -> Floats:
-        """Return the query's row of an array of this layer, of this head if it has heads."""
+        """Return the query's row of an array."""
         return self._row(self.layer[name])
 
     def computed(self, name: str) -> Floats:
@@ -107,7 +105,7 @@ class Walk:
         return found
 
     def turn(self, x: Floats, places: ArrayLike) -> Floats:
-        """Turn vectors by rotary positions: (…, d_head) at one place, or (…, tokens, d_head) at a place each."""
+        """Turn (…, d_head) at one place, or (…, tokens, d_head) at a place each."""
         angles = np.multiply.outer(places, self.rotary_frequencies())  # (…, d_head / 2)
         cosines, sines = np.cos(angles), np.sin(angles)
         first, second = np.split(x, 2, axis=-1)
@@ -120,7 +118,7 @@ class Walk:
         return found.astype(np.float64)
 
     def projected(self, name: str) -> Floats:
-        """Return the head's `q`, `k` or `v` as the linear map gives them: (T, d_head)."""
+        """Return `q`, `k` or `v` as the map gives them: (T, d_head)."""
         return self._of_head(name, "projected", "")
 
     def normed(self, name: str) -> Floats:
@@ -137,10 +135,11 @@ class Walk:
     @property
     def merge_moves_results(self) -> bool:
         """Whether merging the heads puts results at other positions than their query's."""
-        return merge_moves_results(self.config, len(self.layer.run.tokens))
+        several = self.config.n_heads > 1 and len(self.layer.run.tokens) > 1
+        return self.config.head_merge == "reshape" and several
 
     def pieces(self) -> list[tuple[int, int]]:
-        """Return the head and the token of each d_head numbers of the merged vector, in order."""
+        """Return head and token of each piece of the merged vector."""
         n_heads, n_tokens = self.config.n_heads, len(self.layer.run.tokens)
         if self.config.head_merge == "transpose":
             return [(head, self.query) for head in range(n_heads)]
@@ -165,44 +164,18 @@ def order(config: ModelConfig) -> tuple[str, ...]:
     return tuple(stages)
 
 
-@dataclass(frozen=True)
-class Chapter:
-    """Stages that belong together, and the tutorial's own input for them."""
-
-    name: str
-    stages: tuple[str, ...]
-    shape: tuple[int, int, int]
-    """Sentences, tokens and features of the input."""
-    n_heads: int
-    has_positions: bool = False
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The tutorial's input as sentences of different words: `x0 x1 x2`."""
-        n_sentences, n_tokens, _ = self.shape
-        firsts = range(0, n_sentences * n_tokens, n_tokens)
-        return tuple(" ".join(f"x{first + i}" for i in range(n_tokens)) for first in firsts)
-
-    def own_sizes(self, config: ModelConfig) -> dict[str, Any]:
-        """Return the config's fields that the input sets."""
-        positions = config.positions if self.has_positions else "none"
-        d_model = self.shape[-1]
-        return {"d_model": d_model, "n_heads": self.n_heads, "d_ff": 4 * d_model, "positions": positions}
-
-
-def tutorial_b(config: ModelConfig) -> tuple[Chapter, ...]:
-    """Return the stages in tutorial B's order: from attention outwards."""
-    attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
-    merge = ("merge", "output projection")
-    inner = {"projections", *attention, *merge, "embedding"}
-    block = tuple(stage for stage in order(config) if stage not in inner)
-    return (
-        Chapter("attention", attention, (5, 3, 8), n_heads=1),
-        Chapter("self-attention", ("projections",), (2, 4, 8), n_heads=1),
-        Chapter("multi-head-attention", merge, (2, 5, 16), n_heads=4),
-        Chapter("positions", ("embedding",), (1, 10, 16), n_heads=4, has_positions=True),
-        Chapter("the-block", block, (1, 10, 16), n_heads=4, has_positions=True),
+def tutorial_b(config: ModelConfig) -> dict[str, tuple[str, ...]]:
+    """Return the stages by tutorial B's chapters, in its order: from attention outwards."""
+    chapters = {
+        "attention": ("dot products", "scale", "mask", "softmax", "weighted sum"),
+        "self-attention": ("projections",),
+        "multi-head-attention": ("merge", "output projection"),
+        "positions": ("embedding",),
+    }
+    block = tuple(
+        stage for stage in order(config) if stage not in {each for stages in chapters.values() for each in stages}
     )
+    return chapters | {"the-block": block}
 
 
 # --- where changes set other numbers
@@ -239,7 +212,7 @@ class ChangedPoint:
 
 
 def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
-    """Return the points after a stage where changes set numbers of this walk's tokens and head."""
+    """Return where changes set numbers of this walk after a stage."""
     stages = order(walk.config)
     points = _POINTS.get(stage, ()) + (_LAST if stage == stages[-1] else ())
     met = next(each for each in ("rotation", "norm of q and k", "projections") if each in stages)

@@ -12,8 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from playground.charts.colour_scales import Colours, from_zero
-from playground.charts.figure import Array, Curve, Figure, Frame, Mark
-from playground.charts.heads import SQUARE_ROOT, Lines, WeightScale
+from playground.charts.figure import Array, Curve, Figure, Frame
 from playground.charts.names import token_names
 
 S = TypeVar("S")
@@ -121,13 +120,14 @@ class Curves(Chart[S]):
 
     curves: Callable[[S], Sequence[Curve]]
     x: Axis[S]
-    y: Sequence[Callable[[Sequence[Array]], AxisOptions]]
-    marks: Sequence[Mark] = ()
+    y: Callable[[Sequence[Array]], AxisOptions]
+    marks: Mapping[str, float] = field(default_factory=dict)
+    """Vertical lines, by their names."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Bars(Chart[S]):
-    """Bars, one a label and series; pinned ones are paler, or rings."""
+    """Bars, one a label and series; pinned ones are paler, or beside."""
 
     bars: Callable[[S], Mapping[str, Mapping[str, float]]]
     """Numbers by label by series; plain texts."""
@@ -170,10 +170,22 @@ class HeadGrid(Chart[S]):
     """(L, H, Tq, Tk), to be saved."""
     queries: Callable[[S], Sequence[str]]
     keys: Callable[[S], Sequence[str]]
-    scale: WeightScale = SQUARE_ROOT
+    square_root: bool = True
+    """Of weights, so that faint ones show."""
     places: tuple[str, str] = ("layer", "head")
     opens: str = ""
     compares: bool = False
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Two columns of tokens and the strokes between them."""
+
+    names: list[str]
+    positions: list[int]
+    strokes: list[dict[str, Any]]
+    """Lines that look alike: `colour`, `width`, and `edges` (query's row, key's row)."""
+    row_height: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,22 +197,15 @@ class HeadLines(Chart[S]):
     nearest: Callable[[S], str] = _nothing
 
 
-@dataclass(frozen=True)
-class LabelledRows:
-    """Bars from the top, each with a text at its end."""
+@dataclass(frozen=True, kw_only=True)
+class LabelledBars(Chart[S]):
+    """Bars from the top, each with a text at its end, drawn without Plotly on a live page."""
 
     labels: Sequence[str]
     values: Sequence[float]
     colours: Sequence[str]
     texts: Sequence[str]
     title: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class LabelledBars(Chart[S]):
-    """Horizontal bars with texts, drawn without Plotly on a live page."""
-
-    bars: Callable[[S], LabelledRows]
     compares: bool = False
 
 
@@ -239,26 +244,11 @@ class Table(Generic[S]):
 
 @dataclass(frozen=True)
 class Paragraph:
-    """Markdown."""
+    """Markdown; a `formula` is LaTeX."""
 
     text: str
-    kind: Literal["text", "caption", "info", "error", "header", "answer", "code"] = "text"
+    kind: Literal["text", "caption", "info", "error", "header", "answer", "code", "formula"] = "text"
     icon: str = ""
-
-
-@dataclass(frozen=True)
-class Formula:
-    """LaTeX."""
-
-    latex: str
-
-
-@dataclass(frozen=True)
-class Metric:
-    """One number in large letters."""
-
-    label: str
-    value: str
 
 
 @dataclass(frozen=True)
@@ -339,9 +329,7 @@ class Widget:
     caption: str = ""
 
 
-Item: TypeAlias = (
-    Chart[Any] | Table[Any] | Paragraph | Formula | Metric | Control | Menu | Button | Columns | Group | Panel | Widget
-)
+Item: TypeAlias = Chart[Any] | Table[Any] | Paragraph | Control | Menu | Button | Columns | Group | Panel | Widget
 
 Options: TypeAlias = Mapping[str, Any]
 """A page's own parameters, by their keys in the link."""

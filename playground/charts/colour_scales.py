@@ -83,3 +83,35 @@ def diverging_scale(template: str) -> Any:
 def largest(values: NDArray[Any]) -> float:
     """Return the largest finite value, never 0."""
     return max(float(np.max(values, where=np.isfinite(values), initial=0)), 1e-6)
+
+
+# --- attention weights, 0 … 1: by square roots, faint attention shows
+
+_SHADES = 256
+"""Rounded numbers take a quarter of the bytes."""
+
+
+def weight_places(weights: Array, *, square_root: bool = True) -> Array:
+    """Return weights' places on the scale, 0 … 1."""
+    shares = np.clip(weights, 0, 1)
+    places: Array = np.sqrt(shares) if square_root else shares
+    return places
+
+
+def _round_places(weights: Array) -> Array:
+    rounded: Array = np.round(weight_places(weights) * _SHADES) / np.float32(_SHADES)
+    return rounded
+
+
+def weight_ticks(length: float, *, square_root: bool = True) -> dict[str, Any]:
+    """Return ticks of a colour bar that ends at `length`."""
+    weights = np.array([0, 0.05, 0.25, 0.5, 1] if square_root else [0, 0.25, 0.5, 0.75, 1], np.float32)
+    places = weight_places(weights, square_root=square_root)
+    return {"tickvals": length * places, "ticktext": [f"{weight:.2g}" for weight in weights]}
+
+
+def weight_colours(*, square_root: bool = True) -> Callable[[Sequence[Array]], Colours]:
+    """Return the colours of weights."""
+    if square_root:
+        return lambda _: Colours({"zmin": 0, "zmax": 1}, _round_places, weight_ticks(1))
+    return lambda _: Colours({"zmin": 0, "zmax": 1})

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.charts import palette
-from playground.charts.names import escape, label, text_width
+from playground.charts.names import label, text_width
 from playground.text.wording import with_minus, write_signed
 
 Array: TypeAlias = NDArray[np.floating[Any]]
@@ -53,40 +53,12 @@ class Curve:
     hover: str = "%{y:.4g}"
     band: str = ""
     """Of the hover: `low` is `%{customdata[0]}`, `high` `%{customdata[1]}`."""
-    panel: int = 0
     marker: int = 6
     dash: str | None = None
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A vertical line at a number of the horizontal axis."""
-
-    at: float
-    name: str = ""
-    dash: str = "dot"
-    colour: str = palette.RESIDUAL
-
-
-@dataclass(frozen=True)
-class Frame:
-    """A frame around a heatmap's first to last row and column."""
-
-    rows: tuple[int, int]
-    columns: tuple[int, int]
-    colour: str
-    width: int = 3
-
-
-def draw_frames(frames: Sequence[Frame]) -> list[dict[str, Any]]:
-    """Return the layout's shapes for frames."""
-    return [
-        {"type": "rect", "xref": "x", "yref": "y",
-         "x0": frame.columns[0] - 0.5, "x1": frame.columns[1] + 0.5,
-         "y0": frame.rows[0] - 0.5, "y1": frame.rows[1] + 0.5,
-         "line": {"color": frame.colour, "width": frame.width}}
-        for frame in frames
-    ]  # fmt: skip
+Frame: TypeAlias = tuple[tuple[int, int], tuple[int, int], str, int]
+"""First and last row and column of a heatmap to frame; colour and width."""
 
 
 def is_logarithmic(values: NDArray[np.floating]) -> bool:
@@ -125,12 +97,12 @@ def faint(colour: str, opacity: float = 0.16) -> str:
     return f"rgba({red}, {green}, {blue}, {opacity})"
 
 
-def written_in_cells(values: Array, number: str, longest: int = 99) -> dict[str, Any]:
-    """Write numbers (R, C) in cells; one over `longest` characters gets one digit: `−5e−4`."""
+def written_in_cells(values: Array, number: str) -> dict[str, Any]:
+    """Write numbers (R, C) in cells; one over six characters gets one digit: `−5e−4`."""
 
     def write(x: float) -> str:
         text = write_signed(x, number) if math.isfinite(x) else ""
-        if len(text) <= longest:
+        if len(text) <= 6:
             return text
         digit, _, exponent = f"{x:.0e}".partition("e")
         return with_minus(f"{digit}e{int(exponent)}")
@@ -138,50 +110,18 @@ def written_in_cells(values: Array, number: str, longest: int = 99) -> dict[str,
     return {"text": [[write(x) for x in row] for row in values.tolist()], "texttemplate": "%{text}"}
 
 
-def number_cells(
-    z: Array,
-    names: Sequence[str],
-    hover: str,
-    look: Mapping[str, Any],
-    *,
-    height: int,
-    margin: Mapping[str, int] | None = None,
-    numbers: str = "number in the vector",
-) -> Figure:
-    """Draw numbers (R, C) as cells with gaps, a row a vector; `numbers` titles the columns."""
-    n = z.shape[1]
-    cells = {
-        "type": "heatmap",
-        "z": z,
-        "x": np.arange(n),
-        "y": list(map(escape, names)),
-        "xgap": 1,
-        "ygap": 1,
-        "hovertemplate": f"%{{y}}, number %{{x}}: {hover}<extra></extra>",
-        "hoverongaps": False,
-        **look,
-    }
-    plain = {"showgrid": False, "zeroline": False, "fixedrange": True}
-    layout = {
-        "xaxis": {**plain, "title": f"{numbers}, first {n}", "dtick": 1},
-        "yaxis": {**plain, "type": "category", "autorange": "reversed"},
-        "minreducedheight": 20,  # else the axis of one row or two has no room for its title
-    }
-    return style([cells], layout, height=height, margin=margin)
-
-
 # --- curves
 
 
 def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
     """Return a curve's band, if any, and the curve over it."""
-    line, panel = {"color": curve.colour, "width": 2, "dash": curve.dash}, _panel(curve.panel)
+    line = {"color": curve.colour, "width": 2, "dash": curve.dash}
     points = {"type": "scatter", "x": curve.x, "y": curve.y, "name": curve.name, "line": line, **_marker(curve.marker)}
-    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend, **panel}
+    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend}
     if curve.low is None or curve.high is None:
         return [points]
     x, y = (np.concatenate(ends) for ends in ((curve.x, curve.x[::-1]), (curve.high, curve.low[::-1])))
-    band: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": {"width": 0}, **panel}
+    band: dict[str, Any] = {"type": "scatter", "x": x, "y": y, "mode": "lines", "line": {"width": 0}}
     band |= {"fill": "toself", "fillcolor": faint(curve.colour), "hoverinfo": "skip", "showlegend": False}
     return [band, points | {"customdata": np.stack([curve.low, curve.high], axis=1), "meta": BAND}]
 
@@ -197,7 +137,7 @@ def ghost_traces(curves: Sequence[Curve], side: str) -> list[dict[str, Any]]:
     nothing = np.array([None])  # NaN would be a category of its own
     return [
         dotted(each.x, each.y, each.colour, f"{each.name}, {side}", 5 if each.marker else 0)
-        | {"hovertemplate": each.hover, "showlegend": False, **_panel(each.panel)}
+        | {"hovertemplate": each.hover, "showlegend": False}
         for each in curves
     ] + [dotted(nothing, nothing, palette.RESIDUAL, f"dotted: {side}")]
 
@@ -206,24 +146,16 @@ def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
     return {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
 
 
-def _panel(number: int) -> dict[str, str]:
-    return {"xaxis": "x", "yaxis": "y"} if number == 0 else {"xaxis": "x", "yaxis": f"y{number + 1}"}
-
-
-def mark_places(marks: Sequence[Mark], *, is_log: bool) -> dict[str, Any]:
+def mark_places(marks: Mapping[str, float], *, is_log: bool) -> dict[str, Any]:
     """Return the layout's vertical lines and their names."""
-    shapes = [
-        {"type": "line", "x0": mark.at, "x1": mark.at, "y0": 0, "y1": 1, "yref": "y domain",
-         "line": {"color": mark.colour, "width": 1.5, "dash": mark.dash}}
-        for mark in marks
-    ]  # fmt: skip
+    line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"color": palette.RESIDUAL, "dash": "dot"}}
+    look = {"yref": "paper", "yanchor": "top", "xanchor": "auto", "showarrow": False, "bgcolor": _BEHIND_NAMES}
     names = [
-        {"x": math.log10(mark.at) if is_log else mark.at, "y": 1 - 0.1 * number, "yref": "paper", "yanchor": "top",
-         "xanchor": "auto", "text": label(mark.name, 48), "showarrow": False, "bgcolor": _BEHIND_NAMES}
-        for number, mark in enumerate(marks)
-        if mark.name
-    ]  # fmt: skip
-    return {"shapes": shapes, "annotations": names}
+        {**look, "x": math.log10(at) if is_log else at, "y": 1 - 0.1 * number, "text": label(name, _LONGEST_SIDE)}
+        for number, (name, at) in enumerate(marks.items())
+        if name
+    ]
+    return {"shapes": [{**line, "x0": at, "x1": at} for at in marks.values()], "annotations": names}
 
 
 def step_line(steps: NDArray[Any], values: Array, name: str, look: Mapping[str, Any], hover: str) -> dict[str, Any]:

@@ -1,65 +1,118 @@
-"""Attention heads as large maps, as thumbnails, and as lines between two columns of tokens.
+"""Attention heads as large maps, thumbnails and lines; other maps that pages share.
 
 Legend: L layers, H heads, T tokens, Tq/Tk queries/keys, R rows, C columns.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
+from playground.charts.chart import Axis, Heatmap, Lines, Mask
 from playground.charts.colour_scales import Colours
-from playground.charts.figure import Array, Figure, colour_bar
+from playground.charts.figure import Array, Figure
 from playground.charts.names import token_names
 
-# --- colours
+S = TypeVar("S")
 
-_SHADES = 256
-"""Rounded numbers take a quarter of the bytes."""
+LEAST_CELL = 24
+"""Pixels for a finger (WCAG 2.2, target size, minimum)."""
 
+FOR_FINGERS: Mapping[str, Any] = {
+    "axes": ("", ""),
+    "flat_bar": True,
+    "least_cell": LEAST_CELL,
+    "height_of": lambda n_queries: int(np.clip(130 + LEAST_CELL * n_queries, 300, 900)),
+}
 
-@dataclass(frozen=True)
-class WeightScale:
-    """How weights become colours, from 0 to `top`; by square roots faint attention shows."""
+CLICK_CELL = "The chosen query, in its row, and key, in its column. Arrow keys move them."
 
-    square_root: bool
-    top: float = 1.0
-
-    def places(self, weights: Array) -> Array:
-        """Return places on the scale, 0 … 1."""
-        shares = np.clip(weights / np.float32(self.top), 0, 1)
-        places: Array = np.sqrt(shares) if self.square_root else shares
-        return places
-
-    def ticks(self, length: float) -> dict[str, Any]:
-        """Return a colour bar's ticks."""
-        shares = np.array([0, 0.05, 0.25, 0.5, 1] if self.square_root else [0, 0.25, 0.5, 0.75, 1], np.float32)
-        texts = [f"{weight:.2g}" for weight in shares * np.float32(self.top)]
-        return {"tickvals": length * self.places(np.array(texts, np.float32)), "ticktext": texts}
+_MOST_QUERIES, _MOST_KEYS = 40, 20
 
 
-SQUARE_ROOT = WeightScale(square_root=True)
+def head_map(
+    *,
+    weights: Callable[[S], Array],
+    tokens: Callable[[S], Sequence[str]],
+    allowed: Callable[[S], Mask],
+    keys: Callable[[S], Sequence[str]] | None = None,
+    window: Callable[[S], int] = lambda _: 0,
+    visible: Callable[[S], Mask] | None = None,
+    colours: Callable[[Sequence[Array]], Colours] | None = None,
+    axes: tuple[str, str] = ("query: who asks", "key: attended to"),
+    places: tuple[str, str] = ("query", "key"),
+    reading: Callable[[S], str] = lambda _: "",
+    **chart: Any,
+) -> Heatmap[S]:
+    """Return one pattern (Tq, Tk), large: who (row) attends to whom (column); masked cells are grey.
+
+    `visible`, (T,), are the tokens to show; other fields are those of `Heatmap`.
+    """
+
+    def choose(values: Any, subject: S) -> Any:
+        return values if visible is None else values[np.ix_(*[visible(subject)] * values.ndim)]
+
+    def axis(title: str, of: Callable[[S], Sequence[str]], place: str, most: int) -> Axis[S]:
+        def numbers(subject: S) -> list[int]:
+            found: list[int] = choose(np.arange(len(of(subject))), subject).tolist()
+            return found
+
+        def names(subject: S) -> list[str]:
+            every = token_names(of(subject))
+            return [every[number] for number in numbers(subject)]
+
+        return Axis(title, names, place=place, numbers=numbers, of_tokens=True, options={"nticks": most})
+
+    def shown(subject: S) -> Mask:
+        cells: Mask = choose(allowed(subject), subject)
+        return cells
+
+    def read(subject: S) -> str:
+        cells = shown(subject)
+        padding = ~cells.any(axis=1, keepdims=True) | ~cells.any(axis=0)  # nothing else hides a whole line
+        hides = "a causal mask or this layer's window" if window(subject) else "a causal mask"
+        reasons = {"padding": padding.any(), hides: not (cells | padding).all()}
+        grey = " and ".join(reason for reason, found in reasons.items() if found)
+        return " ".join(filter(None, (reading(subject).strip(), grey and f"Grey cells are masked: {grey}.")))
+
+    options: dict[str, Any] = {
+        "bar": "weight",
+        "hover": "%{y} attends to %{x}",
+        "more": "more weight",
+        "number": ".4f",
+        "height_of": lambda n_queries: int(np.clip(150 + 22 * n_queries, 320, 620)),
+    }
+    return Heatmap(
+        values=lambda subject: choose(weights(subject), subject),
+        shown=shown,
+        reading=read,
+        rows=axis(axes[0], tokens, places[0], _MOST_QUERIES),
+        columns=axis(axes[1], keys or tokens, places[1], _MOST_KEYS),
+        colours=colours or colour_scales.weight_colours(),
+        **options | chart,
+    )
 
 
-def weight_colours(scale: WeightScale) -> Callable[[Sequence[Array]], Colours]:
-    """Return the colours of weights on a scale."""
+def number_by_head(**chart: Any) -> Heatmap[Any]:
+    """Return numbers (L, H); a click opens a head."""
+    options: dict[str, Any] = {
+        "hover": "layer %{y}, head %{x}",
+        "magnitude": 1.0,
+        "gap": 2,
+        "height_of": lambda n_layers: 110 + 34 * n_layers,
+        "click": "The open layer, in its row, and head, in its column. Arrow keys open their neighbours.",
+    }
+    return Heatmap(rows=Axis("layer", place="layer"), columns=Axis("head", place="head"), **options | chart)
 
-    def shades(weights: Array) -> Array:
-        rounded: Array = np.round(scale.places(weights) * _SHADES) / np.float32(_SHADES)
-        return rounded
 
-    if scale.square_root:
-        return lambda _: Colours({"zmin": 0, "zmax": 1}, shades, scale.ticks(1))
-    return lambda _: Colours({"zmin": 0, "zmax": scale.top})
-
-
-def stretch(scale: WeightScale, weights: Array) -> WeightScale:
-    """Return the scale, ending at the largest weight."""
-    return replace(scale, top=colour_scales.largest(weights))
+def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
+    """Return a tensor (R, C), in colours around 0 shared with `shared`."""
+    finite = np.where(np.isfinite(values), values, np.nan)
+    options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
+    return Heatmap(values=lambda _: finite, colours=lambda _: colour_scales.around_zero(shared), **options | chart)
 
 
 # --- thumbnails
@@ -82,14 +135,14 @@ def shrink(patterns: Array) -> Array:
     return dots
 
 
-def head_grid(thumbnails: Array, scale: WeightScale = SQUARE_ROOT, *, height: int | None = None) -> Figure:
+def head_grid(thumbnails: Array, *, square_root: bool = True, height: int | None = None) -> Figure:
     """Draw thumbnails (L, H, rows, columns) in one heatmap, in equal shares."""
     n_layers, n_heads, n_rows, n_columns = thumbnails.shape
     mosaic = np.zeros((n_layers, n_rows + 1, n_heads, n_columns + 1), np.uint8)  # an empty row and column after each
-    places = np.nan_to_num(scale.places(thumbnails))  # what has left fp32's range has no colour
+    places = colour_scales.weight_places(np.nan_to_num(thumbnails), square_root=square_root)  # beyond fp32: no colour
     mosaic[:, :n_rows, :, :n_columns] = (places * 255).transpose(0, 2, 1, 3)
     mosaic = mosaic.reshape(n_layers * (n_rows + 1), n_heads * (n_columns + 1))
-    bar = colour_bar("weight", **scale.ticks(255))
+    bar = figures.colour_bar("weight", **colour_scales.weight_ticks(255, square_root=square_root))
     cells = {"type": "heatmap", "z": mosaic, "zmin": 0, "zmax": 255, "hoverinfo": "skip", "colorbar": bar}
 
     def axis(title: str, n: int, size: int, ends: list[float]) -> dict[str, Any]:
@@ -116,17 +169,6 @@ _HEIGHT, _ROW_HEIGHTS = 1_500, (15, 22)
 
 _WIDTHS = ((SMALLEST_WEIGHT, 1), (0.1, 2), (0.25, 4), (0.5, 6), (0.75, 9))
 """Pixels by least weight."""
-
-
-@dataclass(frozen=True)
-class Lines:
-    """Two columns of tokens and the strokes between them."""
-
-    names: list[str]
-    positions: list[int]
-    strokes: list[dict[str, Any]]
-    """Lines that look alike: `colour`, `width`, and `edges` (query's row, key's row)."""
-    row_height: int
 
 
 def head_lines(pattern: Array, tokens: Sequence[str], query: int, key: int, *, shown: NDArray[np.bool_]) -> Lines:

@@ -1,35 +1,179 @@
 """An encoder and its sentence, an encoder–decoder and its pair, or a training run, as a file or a notebook."""
 
+from dataclasses import dataclass
 from itertools import islice
+from typing import Any
 
+import numpy as np
+
+from playground.accounting import count_parameters
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.export.rendering import (
+    architecture_values,
     build_call,
-    comparison_sections,
-    encoder_sections,
     id_tensor,
+    list_sections,
     number_list,
     render_sections,
     string_list,
 )
-from playground.export.shown import SHOWN, Place, ShownEncoder, refuse_infinite
-from playground.export.written import Export, OwnWeights, Section
+from playground.export.written import Export, Section, weights_values
+from playground.limits import MAX_TOKENS
+from playground.model import Encoder
+from playground.runs.encoder_run import Run, run
 from playground.runs.pair_run import PairRun, Side
+from playground.text import Batch, build_tokenizer, split_sentences
 from playground.text.wording import count_noun
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS, Data
 from playground.training.trainer import Trainer
+from playground.weights import checkpoint
+
+DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
+
+SHOWN = 6
+"""Numbers that are compared one by one, of the output and of a pattern."""
 
 
-def export_encoder(shown: ShownEncoder) -> Export:
-    """Return the sections of an encoder and its sentence."""
-    config = shown.config
-    names = {"minilm": "trained weights", "random": f"random weights of seed {shown.seed}"}
-    weights = names.get(shown.weights, "weights of its own")
+@dataclass(frozen=True)
+class Place:
+    """What a file looks at; all from 0."""
+
+    layer: int = 0
+    head: int = 0
+    query: int = 0
+
+
+FIRST = Place()
+
+
+def export_encoder(
+    config: ModelConfig,
+    *,
+    seed: int = 0,
+    text: str = DEFAULT_TEXT,
+    tokenizer: str = "word",
+    weights: str = "random",
+    causal: bool = False,
+    sentence: int = 0,
+    place: Place = FIRST,
+) -> Export:
+    """Run one sentence of a text as a page does, and return it with its encoder.
+
+    Args:
+        config: its `vocab_size` has to hold the tokenizer's tokens, and is 0 for raw vectors.
+        seed: of random weights, and of raw vectors.
+        text: one sentence a line, padded to the same length.
+        tokenizer: `word`, `char`, `bpe`, or `vectors` without a token table.
+        weights: `random`, or `minilm` with its config and tokenizer.
+        causal: whether later tokens are hidden.
+        sentence: which one the file is about, from 0.
+        place: whose attention it prints.
+
+    Raises:
+        InputError: they do not fit each other, or a number is not finite.
+        PretrainedError: the trained weights are not on this machine.
+        TooLargeError: the attention patterns are too many to keep.
+    """
+    sentences = split_sentences(text).sentences
+    if not 0 <= sentence < len(sentences):
+        raise InputError(f"The text has {len(sentences)} sentences; sentence={sentence} is none of them.")
+    if weights == "minilm":
+        encoder, cutter = checkpoint.load("minilm")
+        tokenizer = "wordpiece"
+        if config != encoder.config:
+            raise InputError('The trained weights have a shape of their own: give PRESETS["minilm-l6"].config.')
+    elif weights != "random" or tokenizer not in ("word", "char", "bpe", "vectors"):
+        raise InputError(f"weights={weights!r} with tokenizer={tokenizer!r} can't be written down.")
+    else:
+        encoder = Encoder(config, seed)
+        cutter = build_tokenizer("word" if tokenizer == "vectors" else tokenizer, config.vocab_size, sentences)
+    if (config.vocab_size == 0) != (tokenizer == "vectors") or 0 < config.vocab_size < cutter.vocab_size:
+        raise InputError(
+            f"The tokenizer {tokenizer} makes {cutter.vocab_size:,} different tokens, which does not go with "
+            f"vocab_size={config.vocab_size:,}."
+        )
+    longest = min(config.max_len, MAX_TOKENS) if config.has_position_table else MAX_TOKENS
+    batch = cutter.encode_batch(sentences, longest)
+    computed = run(encoder, batch, sentence, seed=seed, causal=causal, keep=is_compared)
+    return export_run(
+        computed, batch, sentence, seed=seed, weights=weights, tokenizer=tokenizer, causal=causal, place=place
+    )
+
+
+def is_compared(name: str) -> bool:
+    """Whether a file compares the numbers of this point."""
+    return name == "final" or name.endswith("attn.pattern")
+
+
+def export_run(
+    computed: Run,
+    batch: Batch,
+    sentence: int,
+    *,
+    seed: int,
+    weights: str,
+    tokenizer: str,
+    causal: bool,
+    place: Place,
+    own_weights: bytes | None = None,
+) -> Export:
+    """Return a run, whose arrays have `final` and every pattern, with its encoder; own weights are `file`."""
+    config, tokens, ids = computed.config, batch.tokens[sentence], batch.ids[sentence].tolist()
+    if not tokens:
+        raise InputError("This sentence has no token: there is nothing to write down.")
+    layer, head = min(place.layer, config.n_layers - 1), min(place.head, config.n_heads - 1)
+    query = min(place.query, len(tokens) - 1)
+    output = computed.arrays["final"]
+    patterns = [computed.arrays[f"layers.{layer}.attn.pattern"] for layer in range(config.n_layers)]
+    _refuse_infinite(output, *patterns)
+    n_padding = len(ids) - len(tokens)
+    values: dict[str, Any] = {
+        **architecture_values(config, has_mask=causal or n_padding > 0),
+        **({} if own_weights is None else weights_values(own_weights)),
+        "seed": seed,
+        "weights": weights,
+        "minilm": {
+            "package": checkpoint.MINILM_PACKAGE,
+            "requirement": checkpoint.MINILM_REQUIREMENT,
+            "sha256": {name: checkpoint.MINILM_SHA256[name] for name in (checkpoint.WEIGHTS, checkpoint.VOCABULARY)},
+        },
+        "text": batch.sentences[sentence],
+        "tokenizer": tokenizer,
+        "tokens": tokens,
+        "n_tokens": len(tokens),
+        "ids": ids,
+        "width": len(ids),
+        "n_padding": n_padding,
+        "n_cut": batch.truncated[sentence],
+        "pad_id": ids[-1],
+        "causal": causal,
+        "focus": Place(layer, head, query),
+        "expected": {
+            "output": output[0, :SHOWN].tolist(),
+            "pattern": patterns[layer][head, query, :SHOWN].tolist(),
+            "sums": [_sum_weighted(array) for array in (output, *patterns)],
+        },
+        "n_parameters": f"{count_parameters(config).total:_}",
+    }
+    names = {"minilm": "trained weights", "random": f"random weights of seed {seed}"}
     layers, heads = count_noun(config.n_layers, "layer"), count_noun(config.n_heads, "head")
-    first_line = f"A transformer encoder: {layers}, {heads}, d_model {config.d_model}, {weights}."
-    return Export("encoder", first_line, encoder_sections(shown), comparison_sections(shown), shown.own_weights)
+    origin = names.get(weights, "weights of its own")
+    first_line = f"A transformer encoder: {layers}, {heads}, d_model {config.d_model}, {origin}."
+    sections = render_sections(list_sections(config, weights), values)
+    return Export("encoder", first_line, sections, render_sections(["another_encoder"], values), own_weights)
+
+
+def _refuse_infinite(*arrays: np.ndarray) -> None:
+    if not all(np.isfinite(array).all() for array in arrays):
+        raise InputError("The numbers of this model grow beyond what fp32 holds: there is nothing to compare with.")
+
+
+def _sum_weighted(array: np.ndarray) -> float:
+    """Return a sum of all numbers, each with its own weight from 1 to 3, as the written code computes it."""
+    weights = 2 + np.cos(np.arange(array.size, dtype=np.float32)).astype(np.float64)
+    return float(array.astype(np.float64).ravel() @ weights / np.sqrt(array.size))
 
 
 _ABOUT_PAIR = """Both halves of the transformer, by the playground's package. The encoder reads the source, the decoder
@@ -57,21 +201,13 @@ print("The scores and the attention are those of the page.")"""
 
 
 def export_pair(
-    run: PairRun, tgt_vocab_size: int, *, seed: int, place: Place, own_weights: OwnWeights | None = None
+    run: PairRun, tgt_vocab_size: int, *, seed: int, place: Place, own_weights: bytes | None = None
 ) -> Export:
-    """Return an encoder–decoder and its pair as a script that runs the playground's package.
-
-    Args:
-        run: the page's.
-        tgt_vocab_size: words that the decoder chooses from.
-        seed: of random weights.
-        place: whose cross-attention is printed and compared.
-        own_weights: None if they are random.
-    """
+    """Return an encoder–decoder and its pair as a script that runs the package; it prints the attention of `place`."""
     config = run.config
     if not (run.source.n_real and run.target.n_real):
         raise InputError("Source or target has no token: there is nothing to write down.")
-    refuse_infinite(run.logits, *run.patterns.values())
+    _refuse_infinite(run.logits, *run.patterns.values())
     layer, head = min(place.layer, config.n_layers - 1), min(place.head, config.n_heads - 1)
     query = min(place.query, run.target.n_real - 1)
     model = f"model = EncoderDecoder(config, tgt_vocab_size={tgt_vocab_size}, seed={seed})"
@@ -93,7 +229,7 @@ def export_pair(
         f"A transformer: {count_noun(config.n_layers, 'layer')} in each half, d_model {config.d_model}, {weights}."
     )
     sections = [
-        *(render_sections(["own_weights"], own_weights.values) if own_weights else []),
+        *(render_sections(["own_weights"], weights_values(own_weights)) if own_weights else []),
         Section("pair", "Source, target and both halves", _ABOUT_PAIR, script),
     ]
     return Export("encoder_decoder", first_line, sections, weights=own_weights)
@@ -108,7 +244,7 @@ def _write_side(name: str, side: Side) -> str:
 
 
 SHOWN_LOSSES = 5
-"""Of a run's first steps, which the written code has to give."""
+"""Of the first steps, which the code has to give."""
 
 _ABOUT_TRAINING = """`playground/training/trainer.py` has the loop. Every random choice follows from the recipe's seed.
 The losses of the first steps are those of the page; later steps can differ in the last digits from machine to machine.
@@ -129,16 +265,7 @@ print(f"The first losses are those of the page. Right in {{validation.accuracy:.
 
 
 def export_training(config: ModelConfig, recipe: Recipe, data: Data | None = None) -> Export:
-    """Return the script of a training run, whose first steps are taken here to compare with.
-
-    Args:
-        config: the architecture; the task decides its vocabulary.
-        recipe: the run.
-        data: the recipe's data, if it is there already.
-
-    Raises:
-        RecipeError: the recipe does not fit its task or the architecture.
-    """
+    """Return the script of a training run, whose first steps are taken here to compare with; raises RecipeError."""
     trainer = Trainer(config, recipe, data=data, watch=False)
     losses = (trainer.teacher or trainer).history.loss
     for _ in islice(trainer.run(), min(SHOWN_LOSSES, recipe.steps)):

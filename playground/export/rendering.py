@@ -1,7 +1,7 @@
 """Sections from templates: explanation and code of one configuration alone."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, fields
 from functools import lru_cache
 from pathlib import Path
@@ -9,22 +9,19 @@ from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from playground.accounting import count_parameters
 from playground.config import ModelConfig
-from playground.export.shown import ShownEncoder
 from playground.export.written import SEPARATOR, Section
 from playground.model.positions import alibi_slopes
-from playground.weights import checkpoint
 
 _ROOM = 70
-"""Columns that a literal may take in one line, beside what stands before and after it."""
+"""Columns that a literal may take in one line."""
 
 _PIECE = 100
-"""Columns of a line that holds a piece of a longer literal."""
+"""Columns of a piece of a longer literal."""
 
 
 def string_literal(text: str) -> str:
-    """Return a string literal; a longer one in several pieces, between parentheses."""
+    """Return a string literal; a longer one in pieces, between parentheses."""
     if len(quote(text)) <= _ROOM:
         return quote(text)
     pieces = []
@@ -37,7 +34,7 @@ def string_literal(text: str) -> str:
 
 
 def quote(text: str) -> str:
-    """Return a literal in one line: in double quotes, or in single ones if that takes fewer escapes."""
+    """Return a literal in one line, in the quotes that take fewer escapes."""
     mark = "'" if text.count('"') > text.count("'") else '"'
     return mark + "".join(_escape(character, mark) for character in text) + mark
 
@@ -48,12 +45,12 @@ def string_list(texts: Sequence[str]) -> str:
 
 
 def number_list(numbers: Sequence[float], digits: int = 7) -> str:
-    """Return a list of numbers, whole ones as they are and others with so many digits."""
+    """Return a list of numbers, whole ones as they are."""
     return _list([str(x) if isinstance(x, int) else json.dumps(float(f"{x:.{digits}g}")) for x in numbers])
 
 
 def id_tensor(ids: Sequence[int]) -> str:
-    """Return a call that makes a tensor (1, T) of ids."""
+    """Return a call that makes a tensor (1, T)."""
     written = number_list(ids)
     return f"torch.tensor([{written}])".replace("]  # fmt: skip])", "]])  # fmt: skip")
 
@@ -65,7 +62,6 @@ def build_call(name: str, settings: Any) -> str:
 
 
 def _list_settings(config: Any) -> list[str]:
-    """Return the arguments of a dataclass that differ from their defaults."""
     return [
         f"{each.name}={json.dumps(value) if isinstance(value, str) else repr(value)}"
         for each in fields(config)
@@ -108,32 +104,22 @@ _ACTIVATIONS = {
 
 _SECTIONS_BEFORE = {"minilm": ["trained_files"], "file": ["own_weights"]}
 _SECTIONS_BEHIND = {"minilm": ["trained_weights"], "random": ["random_weights"]}
-"""Sections on the weights, before the tokens and behind the model."""
+"""On the weights, before the tokens and behind the model."""
 
 
-def comparison_sections(shown: ShownEncoder) -> list[Section]:
-    """Return the section that compares another encoder with this one."""
-    return list(render_sections(["another_encoder"], _encoder_values(shown)))
-
-
-def encoder_sections(shown: ShownEncoder) -> list[Section]:
-    """The sections of an encoder and its sentence, in the order in which their code runs."""
-    config = shown.config
-    names = [
+def list_sections(config: ModelConfig, weights: str) -> list[str]:
+    """Return the sections of an encoder and its sentence, in order."""
+    return [
         "numbers",
-        *_SECTIONS_BEFORE.get(shown.weights, []),
+        *_SECTIONS_BEFORE.get(weights, []),
         "tokens",
         *(["norm"] if config.norm != "none" else []),
-        "attention",
-        "feedforward",
-        "block",
+        *("attention", "feedforward", "block"),
         *(["embedding"] if has_embeddings(config) else []),
         "encoder",
-        *_SECTIONS_BEHIND.get(shown.weights, []),
-        "run",
-        "proof",
+        *_SECTIONS_BEHIND.get(weights, []),
+        *("run", "proof"),
     ]
-    return list(render_sections(names, _encoder_values(shown)))
 
 
 def has_embeddings(config: ModelConfig) -> bool:
@@ -143,20 +129,21 @@ def has_embeddings(config: ModelConfig) -> bool:
     return bool(has_tables or has_norm or config.d_embedding)
 
 
-def render_sections(names: list[str], values: Mapping[str, Any]) -> Iterator[Section]:
-    """The sections of these templates, filled in with values."""
+def render_sections(names: list[str], values: Mapping[str, Any]) -> list[Section]:
+    """Return the sections of these templates."""
+    sections = []
     for name in names:
-        text = _environment().get_template(f"{name}.py.jinja").render(values)
-        prose, _, code = text.partition(SEPARATOR)
+        prose, _, code = _environment().get_template(f"{name}.py.jinja").render(values).partition(SEPARATOR)
         title, _, explanation = prose.partition("\n")
-        yield Section(name, title.removeprefix("# "), explanation.strip(), code.strip("\n"))
+        sections.append(Section(name, title.removeprefix("# "), explanation.strip(), code.strip("\n")))
+    return sections
 
 
-def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, Any]:
-    """What templates of a model's parts read."""
-    normed = config.norm != "none"
+def architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, Any]:
+    """Return what templates of a model's parts read."""
+    normed, is_grouped = config.norm != "none", config.kv_heads < config.n_heads
     has_tables = bool(config.vocab_size or config.n_segments or config.positions in ("learned", "relative"))
-    adds, mask = _adds_to_scores(config), "mask" if has_mask else ""
+    adds, mask = config.has_position_bias or config.window > 0, "mask" if has_mask else ""
 
     def before(norm: str, x: str) -> str:
         return f"self.{norm}({x})" if normed and config.norm_placement != "post" else x
@@ -174,13 +161,9 @@ def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, An
         "has_own_width": config.d_head > 0,
         "heads_width": "n_heads * d_head" if config.d_head else "d_model",
         "kv_heads": config.kv_heads,
-        "projected_heads": "H or n_kv_heads" if config.kv_heads < config.n_heads else "H",
-        "projected_width": "(H or n_kv_heads) · d_head"
-        if config.kv_heads < config.n_heads
-        else "H · d_head"
-        if config.d_head
-        else "d_model",
-        "is_grouped": config.kv_heads < config.n_heads,
+        "projected_heads": "H or n_kv_heads" if is_grouped else "H",
+        "projected_width": "(H or n_kv_heads) · d_head" if is_grouped else "H · d_head" if config.d_head else "d_model",
+        "is_grouped": is_grouped,
         "table_width": "d_embedding" if config.d_embedding else "d_model",
         "has_position_table": config.has_position_table,
         "linear": lambda d_in, d_out: f"nn.Linear({d_in}, {d_out}{'' if config.bias else ', bias=False'})",
@@ -190,7 +173,9 @@ def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, An
         **_layer_values(config),
         "norm_class": _NORMS[config.norm],
         "activation_name": _ACTIVATIONS[config.activation],
-        "activate": _activate(config.activation),
+        "activate": 'F.gelu({}, approximate="tanh")'.format
+        if config.activation == "gelu-tanh"
+        else f"F.{config.activation}({{}})".format,
         "has_embeddings": has_embeddings(config),
         "has_tables": has_tables,
         "embedding_lines": _embedding_lines(config) if has_embeddings(config) else [],
@@ -201,20 +186,8 @@ def _architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, An
     }
 
 
-def _adds_to_scores(config: ModelConfig) -> bool:
-    """Whether blocks get numbers that are added to scores, instead of a mask."""
-    return config.has_position_bias or config.window > 0
-
-
-def _activate(name: str) -> Callable[[str], str]:
-    """Code that applies an activation function to something."""
-    if name == "gelu-tanh":
-        return lambda x: f'F.gelu({x}, approximate="tanh")'
-    return lambda x: f"F.{name}({x})"
-
-
 def _added_lines(config: ModelConfig, *, has_mask: bool) -> str:
-    """What an encoder adds to every layer's scores, and within a window."""
+    """What is added to every layer's scores, and within a window."""
     if config.positions == "alibi":
         lines = ["added = position_bias(x.shape[1])  # (H, T, T)"]
     elif config.positions == "relative":
@@ -275,35 +248,6 @@ def _embedding_lines(config: ModelConfig) -> list[str]:
     }
     *before, last = (step for step, is_taken in steps.items() if is_taken)
     return [*(f"x = {step}" for step in before), f"return {last}"]
-
-
-def _encoder_values(shown: ShownEncoder) -> dict[str, Any]:
-    n_padding = len(shown.ids) - len(shown.tokens)
-    has_mask = shown.causal or n_padding > 0
-    return {
-        **_architecture_values(shown.config, has_mask=has_mask),
-        "seed": shown.seed,
-        "weights": shown.weights,
-        "minilm": {
-            "package": checkpoint.MINILM_PACKAGE,
-            "requirement": checkpoint.MINILM_REQUIREMENT,
-            "sha256": {name: checkpoint.MINILM_SHA256[name] for name in (checkpoint.WEIGHTS, checkpoint.VOCABULARY)},
-        },
-        "text": shown.text,
-        "tokenizer": shown.tokenizer,
-        "tokens": shown.tokens,
-        "n_tokens": len(shown.tokens),
-        "ids": shown.ids,
-        "width": len(shown.ids),
-        "n_padding": n_padding,
-        "n_cut": shown.n_cut,
-        "pad_id": shown.ids[-1],
-        "causal": shown.causal,
-        "focus": shown.place,
-        "expected": shown.expected,
-        **(shown.own_weights.values if shown.own_weights else {}),
-        "n_parameters": f"{count_parameters(shown.config).total:_}",
-    }
 
 
 @lru_cache(maxsize=1)

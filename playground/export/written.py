@@ -15,15 +15,14 @@ from playground.errors import TooLargeError
 from playground.weights.checkpoint import MINILM_PACKAGE, MINILM_REQUIREMENT
 
 SEPARATOR = "\n%%\n"
-"""Between a section's explanation and its code, and between the cells of its code in a notebook."""
+"""Between a section's explanation and its code."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """One concept."""
+    """One concept, of the template `name`."""
 
     name: str
-    """Of its template."""
     title: str
     explanation: str
     """In Markdown."""
@@ -34,28 +33,21 @@ class Section:
 FILE_NAME = "weights.safetensors"
 
 MAX_BYTES = 64 * 2**20
-"""Of such a file: 16 M parameters."""
+"""16 M parameters."""
 
 
-@dataclass(frozen=True)
-class OwnWeights:
-    """A safetensors file."""
-
-    data: bytes
-
-    @property
-    def values(self) -> Mapping[str, str]:
-        """What templates read."""
-        return {"weights_file": FILE_NAME, "sha256": hashlib.sha256(self.data).hexdigest()}
+def weights_values(data: bytes) -> Mapping[str, str]:
+    """Return what templates read of a file of weights."""
+    return {"weights_file": FILE_NAME, "sha256": hashlib.sha256(data).hexdigest()}
 
 
-def save_weights(model: nn.Module) -> OwnWeights:
-    """Return a model's parameters under its own names; raises TooLargeError above `MAX_BYTES`."""
+def save_weights(model: nn.Module) -> bytes:
+    """Return a model's parameters as a safetensors file; raises TooLargeError above `MAX_BYTES`."""
     tensors: dict[str, Tensor] = {name: tensor.detach().cpu().clone() for name, tensor in model.state_dict().items()}
     n_bytes = sum(tensor.nbytes for tensor in tensors.values())
     if n_bytes > MAX_BYTES:
         raise TooLargeError(f"These weights take {n_bytes / 2**20:,.0f} MB; a file may take {MAX_BYTES // 2**20} MB.")
-    return OwnWeights(safetensors.torch.save(tensors))
+    return safetensors.torch.save(tensors)
 
 
 _STANDARD = {
@@ -79,7 +71,7 @@ _PLAYGROUND = {
     "from playground import ModelConfig": r"\bTrainer\(config",
     "from playground.training import Recipe, Trainer": r"\bTrainer\(config",
 }
-"""Import → pattern of the code that needs it, in the order in which they are written."""
+"""Import → pattern of the code that needs it."""
 
 _NAMES_OF_TORCH = {"Tensor": r"\bTensor\b", "nn": r"\bnn\."}
 
@@ -92,24 +84,11 @@ Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads; shapes stand at the 
 """'''
 
 
-def join_sections(first_line: str, sections: Sequence[Section]) -> str:
-    """Return a file that runs on its own: a docstring, imports, and the sections' code, each under a comment line."""
-    docstring = _DOCSTRING.format(first_line=first_line, packages=", ".join(required_packages(sections)))
-    parts = [docstring, write_imports(sections), *(f"# {each.title}\n{each.code}" for each in sections)]
-    text = parts[0]
-    for before, part in pairwise(parts):
-        text += _gap(before, part) + part
-    return f"{text}\n"
-
-
 def required_packages(sections: Sequence[Section]) -> list[str]:
-    """Return the packages that the sections' code needs, by their names in registries."""
+    """Return the packages that the sections' code needs."""
     imports = write_imports(sections)
-    return [
-        name
-        for name in ("torch", "numpy", "playground", "safetensors", "tokenizers")
-        if re.search(rf"(import|from) {name}", imports)
-    ]
+    known = ("torch", "numpy", "playground", "safetensors", "tokenizers")
+    return [name for name in known if re.search(rf"(import|from) {name}", imports)]
 
 
 def write_imports(sections: Sequence[Section]) -> str:
@@ -157,23 +136,6 @@ for module, requirement in requirements.items():
         subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", *requirement.split()], check=True)"""
 
 
-def write_notebook(first_line: str, sections: Sequence[Section]) -> str:
-    """Return an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
-    cells = [
-        new_markdown_cell(_INTRODUCTION.format(first_line=first_line)),
-        new_code_cell(_install_cell(sections)),
-        new_code_cell(write_imports(sections)),
-    ]
-    for section in sections:
-        cells.append(new_markdown_cell(f"## {section.title}\n\n{section.explanation}"))
-        cells.append(new_code_cell(section.code))
-    for number, cell in enumerate(cells):
-        cell["id"] = f"cell-{number}"  # nbformat draws ids; the same setup gives the same file
-    notebook = new_notebook(cells=cells, metadata=_METADATA)
-    nbformat.validate(notebook)
-    return str(nbformat.writes(notebook))
-
-
 def _install_cell(sections: Sequence[Section]) -> str:
     requirements = {name: name for name in required_packages(sections)}
     if any(section.name == "trained_files" for section in sections):
@@ -189,14 +151,14 @@ class Export:
     """Sections in the order in which their code runs."""
 
     name: str
-    """Of the files, without their ending; never a visitor's text."""
+    """Of the files; never a visitor's text."""
     first_line: str
-    """What it is, in one sentence of at most 110 characters."""
+    """At most 110 characters."""
     sections: list[Section]
     appendix: list[Section] = field(default_factory=list)
-    """What a notebook has behind the sections."""
-    weights: OwnWeights | None = None
-    """The file that the code reads, where its weights are in no package."""
+    """Behind the sections of a notebook."""
+    weights: bytes | None = None
+    """The file that the code reads."""
 
     @property
     def needs_playground(self) -> bool:
@@ -204,9 +166,24 @@ class Export:
         return "playground" in required_packages(self.sections)
 
     def python(self) -> str:
-        """The Python file."""
-        return join_sections(self.first_line, self.sections)
+        """Return a file that runs on its own: a docstring, imports, and the sections' code."""
+        docstring = _DOCSTRING.format(first_line=self.first_line, packages=", ".join(required_packages(self.sections)))
+        parts = [docstring, write_imports(self.sections), *(f"# {each.title}\n{each.code}" for each in self.sections)]
+        return parts[0] + "".join(_gap(before, part) + part for before, part in pairwise(parts)) + "\n"
 
     def notebook(self) -> str:
-        """The text of the `.ipynb` file."""
-        return write_notebook(self.first_line, [*self.sections, *self.appendix])
+        """Return an `.ipynb` file: a cell that installs what is missing, the imports, then section by section."""
+        sections = [*self.sections, *self.appendix]
+        cells = [
+            new_markdown_cell(_INTRODUCTION.format(first_line=self.first_line)),
+            new_code_cell(_install_cell(sections)),
+            new_code_cell(write_imports(sections)),
+        ]
+        for section in sections:
+            cells.append(new_markdown_cell(f"## {section.title}\n\n{section.explanation}"))
+            cells.append(new_code_cell(section.code))
+        for number, cell in enumerate(cells):
+            cell["id"] = f"cell-{number}"  # nbformat draws ids; the same setup gives the same file
+        notebook = new_notebook(cells=cells, metadata=_METADATA)
+        nbformat.validate(notebook)
+        return str(nbformat.writes(notebook))

@@ -1,7 +1,4 @@
-"""What a network answers for a hidden word, what each head adds, and which sentences are near to somebody's own.
-
-Legend: L layers, H heads.
-"""
+"""What a network answers for a hidden word, what each head adds, and which sentences are near to somebody's own."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +7,7 @@ from functools import cache
 import numpy as np
 import torch
 
-from playground.analysis.sweeps import list_heads
+from playground.analysis.comparison import list_heads
 from playground.language.capabilities import CAPABILITIES, FUNCTION_WORDS, Capability, Example
 from playground.language.network import EnglishNetwork, share_right
 from playground.language.text import IDS, MASK, VOCABULARY, english_tokenizer, join_words
@@ -34,28 +31,23 @@ def score_word(network: Tagger, final: Array, place: int, word_id: int) -> Array
 def head_costs(
     network: Tagger, batch: Batch, sentence: int, place: int, word_id: int, *, causal: bool = False
 ) -> Array:
-    """Return the probability that a word loses when one head is removed: (L, H).
-
-    The word is at token `place` of a `sentence` of the batch, both from 0, masked already. Raises as `run_variants`.
-    """
+    """Return the probability that a word loses without each head: (L, H); the word at `place` is masked."""
     config = network.encoder.config
     variants: list[Variant] = [[], *([head] for head in list_heads(config))]
     probabilities = np.zeros(len(variants), np.float32)
-    for step in run_variants(network.encoder, batch, sentence, variants, causal=causal):
-        probabilities[list(step.numbers)] = score_word(network, step.final, place, word_id)
+    for numbers, final in run_variants(network.encoder, batch, sentence, variants, causal=causal):
+        probabilities[list(numbers)] = score_word(network, final, place, word_id)
     lost: Array = (probabilities[0] - probabilities[1:]).reshape(config.n_layers, config.n_heads)
     return lost
 
 
 @dataclass(frozen=True)
 class Answer:
-    """A network's answer for an example."""
+    """A network's probability of each option, and the head whose removal costs most."""
 
     probabilities: Mapping[str, float]
-    """By option."""
     layer: int
     head: int
-    """The head whose removal costs most."""
     cost: float
     """The probability lost without it."""
 
@@ -76,7 +68,7 @@ def answer_example(network: EnglishNetwork, example: Example) -> Answer:
 
 
 def find_difference(first: EnglishNetwork, second: EnglishNetwork, capability: Capability) -> Example:
-    """Return the first held-out sentence that only one of two networks gets right, else the first."""
+    """Return the first held-out sentence that only one of two gets right, or the first."""
     examples = capability.examples(N_SEARCHED)
     shares = ([share_right(each.network, each.spec, [example]) for each in (first, second)] for example in examples)
     differing = (example for example, (a, b) in zip(examples, shares, strict=True) if a != b)
@@ -94,7 +86,7 @@ def _offered() -> tuple[tuple[Example, frozenset[str]], ...]:
 
 
 def nearest_sentences(text: str, n: int = 3) -> list[Example]:
-    """Return the `n` sentences with different options that share most words with a text."""
+    """Return the `n` sentences that share most words with a text, of different options."""
     words = frozenset(english_tokenizer().encode_batch([text.lower()]).tokens[0]).difference(FUNCTION_WORDS)
     offered = sorted(_offered(), key=lambda each: -len(each[1] & words) / len(each[1] | words))
     found: dict[tuple[str, ...], Example] = {}

@@ -10,36 +10,62 @@ from itertools import accumulate
 from random import Random
 from typing import NamedTuple
 
-from playground.language.words import (
-    ANIMALS,
-    BLAMES_OBJECT,
-    BLAMES_SUBJECT,
-    COLOURS,
-    COMPARED,
-    EXTENTS,
-    FEELINGS,
-    GENDER,
-    KNOWS,
-    LIVING,
-    MOVES,
-    NEAR,
-    OPPOSITES,
-    PARTICIPLES,
-    PAST,
-    PEOPLE,
-    PLACES,
-    PRESENT,
-    SIZES,
-    STATES,
-    THINGS,
-)
+ANIMALS = {
+    "sg": ("animal", "dog", "cat", "horse", "bird", "cow"),
+    "pl": ("animals", "dogs", "cats", "horses", "birds", "cows"),
+}
+PEOPLE = {
+    "sg": ("boy", "girl", "king", "queen", "man", "woman", "father", "mother", "brother", "sister"),
+    "pl": ("boys", "girls", "kings", "queens", "men", "women", "fathers", "mothers", "brothers", "sisters"),
+}
+PLACES = {
+    "sg": ("street", "river", "garden", "house", "road", "bridge", "field", "room"),
+    "pl": ("streets", "rivers", "gardens", "houses", "roads", "bridges", "fields", "rooms"),
+}
+THINGS = {
+    "sg": ("key", "book", "box", "cup", "door", "ring", "coat", "apple"),
+    "pl": ("keys", "books", "boxes", "cups", "doors", "rings", "coats", "apples"),
+}
+LIVING = {number: ANIMALS[number] + PEOPLE[number] for number in ("sg", "pl")}
+
+GENDER = {word: ("he", "she")[i % 2] for i, word in enumerate(PEOPLE["sg"])}
+
+BLAMES_SUBJECT = ("called", "followed", "visited", "asked", "surprised")
+"""*Because he* is the one who did it."""
+BLAMES_OBJECT = ("thanked", "praised", "blamed", "admired", "punished")
+"""The one to whom it was done."""
+
+PARTICIPLES = {"bit": "bitten", "hit": "hit", "chased": "chased", "pushed": "pushed", "hunted": "hunted"}
+
+FEELINGS = ("tired", "hungry", "afraid", "lonely", "weak")
+"""What only the living are."""
+EXTENTS = ("wide", "long", "dark", "narrow", "crowded")
+"""What only places are."""
+STATES = ("new", "heavy", "clean", "rusty")
+"""What only things are."""
+SIZES = ("old", "small", "big", "young")
+
+OPPOSITES = {"full": "empty", "empty": "full", "open": "closed", "closed": "open"}
+
+COLOURS = ("red", "green", "blue")
+NEAR = ("near", "behind", "under", "with")
+PRESENT = ("today", "now")
+PAST = ("yesterday", "once")
+MOVES = {"cross": "crossed", "enter": "entered", "leave": "left"}
+KNOWS = ("knows", "likes")
+COMPARED = {"bigger": "biggest", "smaller": "smallest"}
 
 FUNCTION_WORDS = (
     *("the", "is", "are", "was", "not", "n't", "did", "really", "it", "too", "so", "because", "and", "but", "by", "in"),
     *("well", "here", "who", "seemed", "they", "victim", "came", "than"),
     *(",", "."),
 )
-"""Words in no list of `words`."""
+"""Words in no other list."""
+
+LISTS: tuple[Mapping[str, Sequence[str]] | Sequence[str], ...] = (
+    *(FUNCTION_WORDS, LIVING, PLACES, THINGS, PARTICIPLES, OPPOSITES, MOVES, COMPARED, GENDER),
+    *(BLAMES_SUBJECT, BLAMES_OBJECT, FEELINGS, EXTENTS, STATES, SIZES, COLOURS, NEAR, PRESENT, PAST, KNOWS),
+)
 
 HELD_OUT = 8
 """One in so many combinations is never learnt from."""
@@ -52,9 +78,9 @@ class Example(NamedTuple):
     place: int
     """The guessed word's, from 0."""
     options: tuple[str, ...]
-    """What could stand there, the answer included."""
+    """What could stand there."""
     combination: tuple[str, ...]
-    """The deciding words, as drawn."""
+    """The deciding words."""
 
     @property
     def answer(self) -> str:
@@ -79,13 +105,13 @@ class Capability:
     """How often it occurs in training."""
 
     def drawn(self, random: Random, *, held_out: bool) -> Example:
-        """Draw a sentence for training, or a held-out one."""
+        """Draw a sentence."""
         while (example := self.draw(random)).is_held_out != held_out:
             pass
         return example
 
     def examples(self, n: int, seed: int = 0) -> list[Example]:
-        """Return `n` different held-out sentences, by seed."""
+        """Return `n` different held-out sentences."""
         random, found = Random(f"{self.name} {seed}"), dict[tuple[str, ...], Example]()
         while len(found) < n:
             example = self.drawn(random, held_out=True)
@@ -103,7 +129,6 @@ def training_text(n: int, seed: int) -> Iterator[Example]:
 
 
 def _some(random: Random, p: float, *words: str) -> Sequence[str]:
-    """These words with probability p, else none."""
     return words if random.random() < p else ()
 
 
@@ -162,24 +187,9 @@ def _who_did_what(random: Random) -> Example:
     words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), first]
     words += [*_some(random, 0.5, random.choice(NEAR), "the", other)]
     words += [verb] if is_active else ["was", *_some(random, 0.2, "really"), PARTICIPLES[verb], "by"]
-    words += [
-        "the",
-        *_some(random, 0.4, random.choice(SIZES)),
-        second,
-        *_beside(random, 0.6),
-        *_some(random, 0.4, random.choice(PAST)),
-        ",",
-        "so",
-    ]
-    words += [
-        *_some(random, 0.4, random.choice(PRESENT)),
-        "the",
-        "victim",
-        *_beside(random, 0.4),
-        *_some(random, 0.4, "here"),
-        "is",
-        "the",
-    ]
+    words += ["the", *_some(random, 0.4, random.choice(SIZES)), second, *_beside(random, 0.6)]
+    words += [*_some(random, 0.4, random.choice(PAST)), ",", "so", *_some(random, 0.4, random.choice(PRESENT)), "the"]
+    words += ["victim", *_beside(random, 0.4), *_some(random, 0.4, "here"), "is", "the"]
     words += _some(random, 0.3, random.choice(SIZES))
     place = len(words)
     words += [sufferer, "."]
@@ -205,16 +215,8 @@ def _recall(random: Random) -> Example:
     for joint, colour, thing in zip(([], ["and"]), colours, things, strict=True):
         words += [*joint, "the", *_some(random, 0.4, random.choice(SIZES)), colour, thing]
     asked = random.randrange(2)
-    words += [
-        *_beside(random, 0.2),
-        "are",
-        *_some(random, 0.3, "now"),
-        "here",
-        ".",
-        *_some(random, 0.3, random.choice(PRESENT), ","),
-        "the",
-        colours[asked],
-    ]
+    words += [*_beside(random, 0.2), "are", *_some(random, 0.3, "now"), "here", "."]
+    words += [*_some(random, 0.3, random.choice(PRESENT), ","), "the", colours[asked]]
     place = len(words)
     words += [things[asked], "is", random.choice(STATES), "."]
     return Example(tuple(words), place, tuple(things), (*colours, *things, str(asked)))
@@ -233,16 +235,15 @@ def _tired_or_wide(random: Random) -> Example:
         words += [*of_who, who, *_beside(random, 0.4), "did", not_, move, "the", *of_where, where]
     else:
         words += [*of_where, where, *_beside(random, 0.4), "was", not_, crossed, "by", "the", *of_who, who]
+    words += [*_beside(random, 0.3), *_some(random, 0.3, random.choice(PAST)), "because", "it", "was", "too"]
     words += [
-        *_beside(random, 0.3),
-        *_some(random, 0.3, random.choice(PAST)),
-        "because",
-        "it",
-        "was",
-        "too",
         felt if means_who else extent,
+        *_some(random, 0.3, "here"),
+        ",",
+        "so",
+        *_some(random, 0.3, random.choice(PRESENT)),
+        "the",
     ]
-    words += [*_some(random, 0.3, "here"), ",", "so", *_some(random, 0.3, random.choice(PRESENT)), "the"]
     place = len(words)
     words += [who if means_who else where, "is", *_some(random, 0.3, "not"), random.choice(SIZES), "."]
     options = (who, where) if active else (where, who)
@@ -285,13 +286,14 @@ def _it_or_they(random: Random) -> Example:
     other = {"sg": "pl", "pl": "sg"}[number]
     who, where = random.choice(ANIMALS[number]), random.choice(PLACES[other])
     words = [*_opening(random), "the", *_some(random, 0.4, random.choice(SIZES)), who, *_beside(random, 0.3), "did"]
+    words += [random.choice(("not", "n't")), random.choice(list(MOVES)), "the"]
     words += [
-        random.choice(("not", "n't")),
-        random.choice(list(MOVES)),
-        "the",
         *_some(random, 0.4, random.choice(SIZES)),
+        where,
+        *_beside(random, 0.3),
+        *_some(random, 0.3, random.choice(PAST)),
+        "because",
     ]
-    words += [where, *_beside(random, 0.3), *_some(random, 0.3, random.choice(PAST)), "because"]
     place = len(words)
     adjective = random.choice(FEELINGS if means_who else EXTENTS)
     answer = {"sg": "it", "pl": "they"}[number if means_who else other]
@@ -319,65 +321,25 @@ def _biggest(random: Random) -> Example:
 
 
 CAPABILITIES: dict[str, Capability] = {
-    each.name: each
-    for each in (
-        Capability(
-            "agreement",
-            "is or are",
-            "Find the subject, not the noun that stands nearest, and see whether it is one or many.",
-            _agreement,
-            1.1,
-        ),
-        Capability(
-            "pronoun",
-            "he or she",
-            "Bring three words together: the verb says who is meant, and that noun says *he* or *she*.",
-            _pronoun,
-            1.8,
-        ),
-        Capability(
-            "who_did_what",
-            "who did what",
-            "Combine the order of two nouns with an active or passive verb.",
-            _who_did_what,
-            1.4,
-        ),
-        Capability("negation", "not", "Turn a word into its opposite if *not* stands before it.", _negation, 0.5),
-        Capability(
-            "recall",
-            "recall",
-            "Find the same colour further back, then take the word behind it: one step needs the other's result.",
-            _recall,
-            4.0,
-        ),
-        Capability(
-            "tired_or_wide",
-            "tired or wide",
-            "Choose the noun that the adjective fits, though another adjective stands beside the other noun.",
-            _tired_or_wide,
-            0.5,
-        ),
-        Capability(
-            "it_or_they",
-            "it or they",
-            "Choose the noun that the adjective fits, and see whether it is one or many.",
-            _it_or_they,
-            1.5,
-        ),
-        Capability(
-            "looks_right",
-            "look right",
-            "Read the first word of time to the right: what stands to the left says nothing.",
-            _looks_right,
-            0.4,
-        ),
-        Capability("far", "far back", "Read a word of time ten to twenty words back, past another one.", _far, 0.4),
-        Capability(
-            "biggest",
-            "biggest",
-            "Compare two pairs, then take the end of the row that they make: each step needs the one before.",
-            _biggest,
-            1.8,
-        ),
+    name: Capability(name, title, takes, draw, share)
+    for name, title, draw, share, takes in (
+        ("agreement", "is or are", _agreement, 1.1,
+         "Find the subject, not the noun that stands nearest, and see whether it is one or many."),
+        ("pronoun", "he or she", _pronoun, 1.8,
+         "Bring three words together: the verb says who is meant, and that noun says *he* or *she*."),
+        ("who_did_what", "who did what", _who_did_what, 1.4,
+         "Combine the order of two nouns with an active or passive verb."),
+        ("negation", "not", _negation, 0.5, "Turn a word into its opposite if *not* stands before it."),
+        ("recall", "recall", _recall, 4.0,
+         "Find the same colour further back, then take the word behind it: one step needs the other's result."),
+        ("tired_or_wide", "tired or wide", _tired_or_wide, 0.5,
+         "Choose the noun that the adjective fits, though another adjective stands beside the other noun."),
+        ("it_or_they", "it or they", _it_or_they, 1.5,
+         "Choose the noun that the adjective fits, and see whether it is one or many."),
+        ("looks_right", "look right", _looks_right, 0.4,
+         "Read the first word of time to the right: what stands to the left says nothing."),
+        ("far", "far back", _far, 0.4, "Read a word of time ten to twenty words back, past another one."),
+        ("biggest", "biggest", _biggest, 1.8,
+         "Compare two pairs, then take the end of the row that they make: each step needs the one before."),
     )
-}
+}  # fmt: skip

@@ -1,7 +1,6 @@
 """Learning the small English: a sentence hides one word, the network says which.
 
-Batches of 64 sentences of similar length; Muon for the blocks' matrices (Jordan et al. 2024), Adam for the rest, one
-learning rate: up for 100 steps, constant, down to 0 over the last fifth.
+Muon for the blocks' matrices (Jordan et al. 2024), Adam for the rest; one learning rate: up, constant, down to 0.
 """
 
 import math
@@ -34,19 +33,19 @@ N_SENTENCES = 60_000
 OTHER_WORDS = 0.12
 """Share of training sentences that hide any other word."""
 HELD_OUT_SENTENCES = 200
-"""Of each capability, to measure on."""
+"""Of each capability."""
 N_LOOKS = 10
 """Measurements on the way."""
 SHOWN = "The animal didn't cross the street because it was too tired, so the [MASK] is old."
-"""The sentence whose attention is saved."""
+"""Its attention is saved."""
 
 _CHUNK = 16
-"""Batches whose sentences are sorted by length together."""
+"""Batches that are sorted by length together."""
 
 
 @lru_cache(maxsize=2)
 def training_set(seed: int) -> tuple[Tensor, Tensor]:
-    """Return sentences (N, T) int16 and the place of each one's hidden word, (N,)."""
+    """Return sentences (N, T) int16 and the hidden words' places, (N,)."""
     examples = list(training_text(N_SENTENCES, seed))
     random = Random(f"other words {seed}")
     examples = [
@@ -75,7 +74,7 @@ class MuonWithAdam:
         ]
 
     def step(self, lr: float | None) -> None:
-        """Take a step and forget the gradients; with None, forget them only."""
+        """Take a step and forget the gradients; None forgets only."""
         for part in self.parts:
             if lr is not None:
                 for group in part.param_groups:
@@ -96,13 +95,12 @@ class Learning:
     spec: Spec
     steps: int
     loss: list[float] = field(default_factory=list)
-    """Of every step's batch, in nats."""
+    """Of every step, in nats."""
     shares: dict[int, dict[str, float]] = field(default_factory=dict)
     """By step."""
     patterns: dict[int, Array] = field(default_factory=dict)
     """By step: (n_layers, H, T, T)."""
     trained: EnglishNetwork | None = None
-    """After the end, the network."""
 
     @property
     def progress(self) -> float:
@@ -117,13 +115,7 @@ class Learning:
 
 
 class Learner(Computation[Learning]):
-    """A network of the small English while it learns.
-
-    Args:
-        spec: what to train.
-        device: where; the CPU by default.
-        steps: optimisation steps; another number gives another network, which is for tests alone.
-    """
+    """A network while it learns; another number of steps is for tests."""
 
     def __init__(self, spec: Spec, device: torch.device | None = None, steps: int = STEPS) -> None:
         self.spec, self.steps, self.device = spec, steps, device or torch.device("cpu")
@@ -155,7 +147,6 @@ class Learner(Computation[Learning]):
         del self.network, self.optimizer, self._parameters
 
     def _learn(self, ids: Tensor, places: Tensor) -> None:
-        """One step on sentences (B, T) that hide the word at their place."""
         ids = ids[:, : int((ids != PAD_ID).sum(1).max())].to(self.device)
         places = places.to(self.device)
         targets = ids.gather(1, places[:, None])[:, 0]  # (B,)
@@ -167,7 +158,6 @@ class Learner(Computation[Learning]):
         self._state.loss.append(loss.item())
 
     def _look(self) -> None:
-        """Measure, and save attention."""
         step = len(self._state.loss)
         self.network.eval()
         self._state.shares[step] = measure(self.network, self.spec, 50)
@@ -188,7 +178,6 @@ class Learner(Computation[Learning]):
 
 
 def _batches(ids: Tensor, seed: int, steps: int) -> Iterator[Tensor]:
-    """The rows of each step's batch."""
     lengths, random, n = (ids != PAD_ID).sum(1), torch.Generator().manual_seed(seed), 0
     while True:
         order = torch.randperm(len(ids), generator=random)

@@ -68,12 +68,7 @@ class Spec:
 
 
 def check_spec(spec: Spec) -> None:
-    """Refuse what can't be trained here.
-
-    Raises:
-        ConfigError: a field does not fit.
-        InputError: it has more than `MAX_PARAMETERS`.
-    """
+    """Refuse what can't be trained here: a ConfigError, or an InputError for more than `MAX_PARAMETERS`."""
     check_fields(spec, ConfigError)
     if spec.config.vocab_size != len(VOCABULARY):
         reason = "is not the number of words of the small English"
@@ -95,7 +90,7 @@ class EnglishNetwork:
     spec: Spec
     network: Tagger
     shares: Mapping[str, float]
-    """By capability: share right of held-out sentences."""
+    """Right, of held-out sentences, by capability."""
 
     @property
     def encoder(self) -> Encoder:
@@ -114,7 +109,7 @@ class EnglishNetwork:
 
     @torch.inference_mode()
     def predict(self, text: str, n: int = 5) -> list[tuple[str, float]]:
-        """Return the `n` likeliest words for the one [MASK], likeliest first; InputError without exactly one."""
+        """Return the `n` likeliest words for the one [MASK], or InputError."""
         ids = self.tokenizer.encode_batch([text]).ids
         places = (ids[0] == MASK_ID).nonzero().flatten().tolist()
         if len(places) != 1:
@@ -125,7 +120,7 @@ class EnglishNetwork:
 
 
 def untrained(spec: Spec) -> EnglishNetwork:
-    """The network with random weights of its seed; shipped networks began with those of an earlier generator."""
+    """The network with random weights; shipped ones began with an earlier generator."""
     return EnglishNetwork(spec, spec.build().eval().requires_grad_(False), {})
 
 
@@ -158,7 +153,7 @@ def save(trained: EnglishNetwork) -> bytes:
 
 
 def load(content: bytes, spec: Spec) -> EnglishNetwork:
-    """Read a file of `save`; WeightsError if it is damaged, another network's, or another version's."""
+    """Read a file of `save`; WeightsError if it is damaged or another's."""
     tensors, metadata = read_tensors(content), read_metadata(content)
     if metadata.get("format") != f"small-english-{VERSION}":
         raise WeightsError("The file is not a network of this version of the small English.")

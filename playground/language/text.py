@@ -1,6 +1,6 @@
 """The small English as tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -9,8 +9,7 @@ import torch
 from tokenizers import AddedToken, Regex, models, normalizers, pre_tokenizers, processors
 from torch import Tensor
 
-from playground.language import words
-from playground.language.capabilities import FUNCTION_WORDS, Example
+from playground.language.capabilities import LISTS, Example
 from playground.text.tokenizer import PAD, UNKNOWN, Batch, LibraryTokenizer, Tokenizer
 
 MASK, CLS, SEP = "[MASK]", "[CLS]", "[SEP]"
@@ -18,16 +17,14 @@ SPECIALS = (PAD, UNKNOWN, MASK, CLS, SEP)
 PAD_ID, UNKNOWN_ID, MASK_ID, CLS_ID, SEP_ID = range(5)
 
 
-def _list_words() -> tuple[str, ...]:
-    """All words of the language, in alphabetical order."""
-    found = set(FUNCTION_WORDS)
-    for value in (getattr(words, name) for name in dir(words) if name.isupper()):
-        if isinstance(value, dict):
-            parts = [*value, *value.values()] if isinstance(next(iter(value.values())), str) else value.values()
-            found.update(*([part] if isinstance(part, str) else part for part in parts))
-        else:
-            found.update(value)
-    return tuple(sorted(found))
+def _list_words() -> list[str]:
+    found: set[str] = set()
+    for each in LISTS:
+        if not isinstance(each, Mapping):
+            found.update(each)
+        for key, value in each.items() if isinstance(each, Mapping) else ():
+            found.update([key, value] if isinstance(value, str) else value)
+    return sorted(found)
 
 
 VOCABULARY = (*SPECIALS, *_list_words())
@@ -36,7 +33,7 @@ VOCABULARY = (*SPECIALS, *_list_words())
 IDS = {token: i for i, token in enumerate(VOCABULARY)}
 
 LONGEST = 48
-"""Tokens of the longest sentence, [CLS] and [SEP] included."""
+"""Tokens of a sentence, [CLS] and [SEP] included."""
 
 
 @cache

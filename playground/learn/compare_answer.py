@@ -41,7 +41,7 @@ def frame_places(truth: Numbers, given: Sequence[int] | None) -> Heatmap[Any]:
 
     def frame(place: Sequence[int], colour: str, width: int) -> Frame:
         row, column = place if above else (0, place[0])
-        return Frame((row, row), (column, column), colour, width)
+        return ((row, row), (column, column), colour, width)
 
     frames = [frame(truth.best, palette.CHANGE, 7)]
     said = ""

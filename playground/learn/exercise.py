@@ -1,48 +1,41 @@
-"""An exercise: a question about a state of the app, whose answer is computed; and its variants.
+"""An exercise, a YAML file: a question about a state of the app, whose answer is computed."""
 
-A YAML file has one exercise. A variant is one case filled in, with its states, the truth and the check of an answer.
-"""
-
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from playground.errors import InputError
-from playground.learn.answers import (
-    COMPUTED,
-    PLACE,
-    Answer,
-    Choose,
-    Click,
-    FormulaText,
-    Given,
-    Number,
-    Parameter,
-    Settings,
-    Text,
-    check_formula,
-)
-from playground.learn.formulas import Formula, Surroundings
+from playground.charts.chart import Chart, Columns, Group, Item, Panel, Paragraph, Table
+from playground.charts.scene import Scene
+from playground.errors import InputError, PlaygroundError
+from playground.learn import formulas
+from playground.learn.answers import Answer, FormulaText, Given, Number, Parameter, Settings, Text, check_page
+from playground.learn.formulas import PLACE, check_formula, fill_numbers, list_computed
 from playground.learn.reading import Key, Record, read_record
+from playground.link.lab import Source
 from playground.link.opening import LinkedView, open_texts
 from playground.link.params import write_all
-from playground.pages import PAGES
+from playground.link.query import needed_panels
+from playground.pages import page_at
 from playground.text.wording import join_words, quote_text
+from playground.views.all_views import VIEWS
+from playground.words import say
+
+Results = Mapping[str, Literal["found", "given up"]]
+"""By key; others are open."""
 
 
 def _check_computed(text: str) -> str:
-    for formula, _ in COMPUTED.findall(PLACE.sub("0", text)):
+    for formula in list_computed(PLACE.sub("0", text)):
         check_formula(formula)
     return text
 
 
 Explanation = Annotated[Text, AfterValidator(_check_computed)]
-"""In which `{= formula}` is computed, with `{= formula | .2f}` in that format."""
+"""In which `{= formula}` or `{= formula | .2f}` is computed."""
 
 Value = str | int | float | bool
 
@@ -51,52 +44,44 @@ class Mistake(Record):
     """A wrong answer to expect, and what it shows."""
 
     name: Text
-    """The misconception, in a few words."""
     when: FormulaText
-    """Which answers it is: a condition on `answer`, see the kinds of answers."""
+    """A condition on the answer, see the kinds of answers."""
     feedback: Text
-    """What to think about next, without the answer."""
+    """What to think about next."""
     example: Any
-    """An answer to variant 0 that shows it, as of `solved`."""
+    """An answer to variant 0, as `solved`."""
 
 
 class Exercise(Record):
     """A question about a state."""
 
     key: Key
-    """The file's name."""
     title: Text
     topic: Text
     level: Literal[1, 2, 3]
     rests_on: list[Key] = Field(default_factory=list)
-    """Exercises whose answers one should know."""
+    """Exercises to know before."""
     source: Text
-    """A tutorial's part, or a paper's section."""
-    page: str
-    """Whose charts show it, by the page's path."""
+    page: Annotated[str, AfterValidator(check_page)]
     state: dict[Parameter, Value] = Field(default_factory=dict)
-    """Parameters of the link."""
     other: dict[Parameter, Value] | None = None
-    """What differs in a second state, whose quantities have `other.` before them."""
+    """What differs in a second state."""
     cases: list[dict[str, str | int | float]] = Field(default=[{}], min_length=1, max_length=40)
-    """What variants 0, 1 … put in the place of `{name}`."""
+    """What a variant puts in the place of `{name}`."""
     shown: list[str] = Field(default_factory=list)
-    """Keys of the page's charts that are seen before the answer."""
+    """Keys of charts that are seen before the answer."""
     hidden: list[str] = Field(default_factory=list)
-    """Keys of charts that are seen after it; `answer` is the page's first sentence."""
+    """Keys of charts that are seen after it, as of `find_items`."""
     question: Text
     answer: Answer
     solved: Any
-    """The right answer to variant 0, found by hand: a word or words, a number, the names of a cell's row and column or
-    of a token, or parameters of a state that fulfils the condition."""
+    """The right answer to variant 0, found by hand: what the answer's kind reads."""
     mistakes: list[Mistake] = Field(default_factory=list, max_length=8)
     hints: list[Text] = Field(min_length=2, max_length=2)
     explanation: Explanation
 
     @model_validator(mode="after")
     def _check(self) -> "Exercise":
-        if self.page not in PAGES:
-            raise ValueError(f"there is no page {quote_text(self.page)}: those are {', '.join(PAGES)}")
         names = set(self.cases[0])
         if any(set(case) != names for case in self.cases):
             raise ValueError("all cases have the same names")
@@ -124,39 +109,45 @@ def shipped_exercises() -> Mapping[str, Exercise]:
 
 
 def read_folders(folders: Iterable[Path]) -> Mapping[str, Exercise]:
-    """Return the exercises of some folders by key; raises as `read_exercise`."""
+    """Return the exercises of folders by key."""
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
     exercises = [read_exercise(file.read_text(encoding="utf-8"), file.name) for file in files]
     return {exercise.key: exercise for exercise in exercises}
 
 
-MAX_VARIANT = 999
-"""The largest number of a variant in a link."""
+def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
+    """Sort by level and topic."""
+    return sorted(exercises.values(), key=lambda each: (each.level, each.topic, each.key))
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The result of checking an answer."""
+def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Results) -> list[Exercise]:
+    """Return the exercises that it rests on and that are open."""
+    return [exercises[key] for key in exercise.rests_on if key in exercises and key not in results]
 
-    is_right: bool
-    feedback: str = ""
-    """What to think about next, in markdown; empty if the mistake is none of the expected ones."""
-    mistake: Mistake | None = None
+
+def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:
+    """Return the first open one with nothing `missing`, else one that was given up; `after` itself comes last."""
+    left = [each for each in sort_exercises(exercises) if results.get(each.key) != "found"]
+
+    def rank(each: Exercise) -> tuple[bool, ...]:
+        return each.key == after, bool(missing(each, exercises, results)), each.key in results
+
+    return min(left, key=rank, default=None)
 
 
 @dataclass(frozen=True)
 class Variant:
-    """An exercise with one of its cases filled in."""
+    """An exercise with a case filled in. Its properties raise as `open_link` and `compute`."""
 
     exercise: Exercise
     number: int
-    """Of the case, modulo the number of cases."""
-    serve: Callable[[LinkedView], LinkedView] = field(default=lambda view: view, compare=False)
-    """Replaces the states' models by those of the app."""
+    """Of the case, modulo their number."""
+    source: Source | None = field(default=None, compare=False)
+    """Of its models; else this machine."""
 
     @cached_property
     def case(self) -> Mapping[str, str]:
-        """What stands in the place of each `{name}`."""
+        """The words by name."""
         cases = self.exercise.cases
         return {name: str(value) for name, value in cases[self.number % len(cases)].items()}
 
@@ -164,45 +155,30 @@ class Variant:
         """Fill a text with this case's words."""
         return PLACE.sub(lambda found: self.case.get(found[1], found[0]), text)
 
-    def explain(self, text: str) -> str:
-        """Fill a text with this case's words and with what is computed in it.
-
-        Raises:
-            InputError: it cannot be computed or formatted; and whatever the state's run raises.
-        """
-
-        def compute(found: re.Match[str]) -> str:
-            value, spec = self.compute(found[1].strip()), (found[2] or ".4g").strip()
-            if not re.fullmatch(r"[+,]?(?:\.[0-9]{1,2})?[efg%]?", spec):
-                raise InputError(f"{quote_text(spec)} is no format of a number: `.2f` would be one.")
-            return format(value, spec) if isinstance(value, int | float) else str(value)
-
-        return self.fill(COMPUTED.sub(compute, self.fill(text)))
-
     @cached_property
     def explanation(self) -> str:
-        """The exercise's, computed."""
-        return self.explain(self.exercise.explanation)
+        """The exercise's, with its numbers."""
+        return fill_numbers(self.fill(self.exercise.explanation), self.compute)
 
     @cached_property
     def view(self) -> LinkedView:
-        """The state that the question is about; raises as `open_link`."""
+        """The question's state."""
         return self.open({})
 
     @cached_property
     def other(self) -> LinkedView | None:
-        """The second state, if the exercise has one."""
+        """The second state, if there is one."""
         return None if self.exercise.other is None else self.open(self.exercise.other)
 
     def open(self, changed: Mapping[str, Any]) -> LinkedView:
-        """Return the question's state with other values of these parameters; raises as `open_link`."""
+        """Return the question's state with other values."""
         state = {**self.exercise.state, **changed}
         texts = {key: [self.fill(text) for text in write_all(value)] for key, value in state.items()}
-        return self.serve(open_texts(self.exercise.page, texts))
+        return open_texts(self.exercise.page, texts, source=self.source)
 
     @cached_property
     def truth(self) -> Any:
-        """What is right, computed; raises as `Formula.compute`."""
+        """What is right, computed."""
         return self.exercise.answer.find_truth(self)
 
     def read(self, answer: Any) -> Given:
@@ -215,38 +191,103 @@ class Variant:
             raise InputError(f"This is no answer to “{self.exercise.title}”: {error}.") from error
 
     def is_right(self, given: Given) -> bool:
-        """Whether an answer is right; raises as `truth`."""
+        """Return whether an answer is right."""
         kind: Any = self.exercise.answer
         return bool(kind.is_right(given, self))
 
-    def check(self, given: Given) -> Verdict:
-        """Tell whether an answer is right, and else which expected mistake it is; raises as `truth`."""
+    def find_mistake(self, given: Given) -> Mistake | None:
+        """Return the expected mistake that an answer is."""
+        return next((each for each in self.exercise.mistakes if self.compute(each.when, given)), None)
+
+    def check(self, given: Given) -> str:
+        """Return what to think about next, in markdown, if the answer is wrong."""
         if self.is_right(given):
-            return Verdict(True)
+            return ""
         answer = self.exercise.answer
-        changed = answer.find_changed(given, self) if isinstance(answer, Settings) else []  # type: ignore[arg-type]
-        if changed:
-            return Verdict(False, f"Leave {join_words([f'`{key}`' for key in changed])} as it was.")
-        for mistake in self.exercise.mistakes:
-            if self.compute(mistake.when, given):
-                return Verdict(False, self.fill(mistake.feedback), mistake)
-        return Verdict(False)
+        kept = isinstance(answer, Settings) and isinstance(given, LinkedView) and answer.find_changed(given, self)
+        if kept:
+            return say("exercises", "keep", keys=join_words([f"`{key}`" for key in kept]))
+        mistake = self.find_mistake(given)
+        return self.fill(mistake.feedback) if mistake else say("exercises", "wrong")
 
-    def compute(self, formula: str, given: Any = None) -> Any:
-        """Compute a formula with this case's words; `given` is the answer that it may name.
-
-        Raises:
-            InputError: it cannot be computed; and whatever the state's run raises.
-        """
+    def compute(self, formula: str, given: Given | None = None) -> Any:
+        """Compute a formula, which may name the answer `given`; raises as `formulas.compute`."""
         kind: Any = self.exercise.answer
         views = {"now": given if isinstance(given, LinkedView) else self.view, "start": self.view}
         if self.other is not None:
             views["other"] = self.other
-        names = {"answer": given}
-        if isinstance(kind, Choose) and given and not kind.several:
-            names = {"answer": given[0]}
-        elif isinstance(kind, Click) and given:
-            rows, *_ = self.truth.axes.values()
-            names = {"row": given[0], "column": given[-1], "row_name": rows[given[0]]}
+        names = {} if given is None else kind.name(given, self)
         near = {"is_near": kind.is_near} if isinstance(kind, Number) else {}
-        return Formula(self.fill(formula)).compute(Surroundings(views, names, **near))
+        return formulas.compute(self.fill(formula), views, names, **near)
+
+
+def find_items(view: LinkedView, keys: Collection[str]) -> tuple[list[Item], Scene[Any]]:
+    """Return the items of a state's page with these keys, without clicks, and the scene; `answer` is a sentence."""
+    page = VIEWS.get(view.page)
+    if not keys or page is None:
+        return [], Scene(None)
+    scene = page.scene(view)
+    return list(_pick(page.show(scene, {**view.values, **needed_panels(keys)}), keys)), scene
+
+
+def _pick(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
+    for item in items:
+        match item:
+            case Paragraph(text, "answer") if "answer" in keys:
+                yield Paragraph(text)
+            case Group() if item.key in keys:
+                yield replace(item, items=tuple(map(_without_clicks, item.items)))
+            case Group() | Panel():
+                yield from _pick(item.items, keys)
+            case Columns():
+                yield from _pick([each for column in item.columns for each in column], keys)
+            case Chart() | Table() if item.key in keys:
+                yield _without_clicks(item)
+
+
+def _without_clicks(item: Item) -> Item:
+    match item:
+        case Chart():
+            return replace(item, click="", on_row=None)
+        case Table():
+            return replace(item, on_row=None)
+    return item
+
+
+def repairs(page: str, notices: Iterable[str]) -> list[str]:
+    """Return the notices on what was not as asked."""
+    about_page = f"The page {page} shows other networks"  # a word on the page, not on the state
+    return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
+
+
+def check_exercise(exercise: Exercise, known: Collection[str]) -> list[str]:
+    """Return a sentence on each thing that does not hold in a case."""
+    unknown = [quote_text(key) for key in exercise.rests_on if key not in known]
+    found = [f"It rests on {join_words(unknown)}, which is no exercise."] if unknown else []
+    for number, case in enumerate(exercise.cases):
+        try:
+            found += [f"{sentence} (case {case})" for sentence in _check_variant(Variant(exercise, number))]
+        except PlaygroundError as error:
+            found.append(f"{error} (case {case})")
+    return found
+
+
+def _check_variant(variant: Variant) -> Iterator[str]:
+    exercise = variant.exercise
+    for view in filter(None, (variant.view, variant.other)):
+        yield from repairs(view.page, view.notices)
+    _ = variant.truth, variant.explanation
+    if variant.number == 0:
+        if not variant.is_right(variant.read(exercise.solved)):
+            yield f"The answer that was found by hand, {quote_text(str(exercise.solved))}, is not right."
+        for mistake in exercise.mistakes:
+            given = variant.read(mistake.example)
+            if variant.is_right(given) or variant.find_mistake(given) is not mistake:
+                yield f"The example of the mistake “{mistake.name}” is right, or another mistake."
+    asked = {*exercise.shown, *exercise.hidden}
+    shown = {
+        "answer" if isinstance(item, Paragraph) else getattr(item, "key", "")
+        for item in find_items(variant.view, asked)[0]
+    }
+    if asked - shown:
+        yield f"The page {exercise.page} has no {join_words([quote_text(key) for key in sorted(asked - shown)])}."

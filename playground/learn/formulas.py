@@ -1,17 +1,15 @@
-"""Formulas of exercises and lessons: arithmetic and comparisons of named quantities, `pattern[3,1,it,animal] > 0.5`.
-
-Python's own parser reads a formula; the nodes below are computed here, and nothing is executed as Python.
-"""
+"""Formulas of exercises and lessons, `pattern[3,1,it,animal] > 0.5`, computed from Python's syntax tree."""
 
 import ast
 import difflib
 import math
 import operator
-from collections.abc import Callable, Collection, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
+from playground.charts.names import escape_markdown
 from playground.errors import InputError
 from playground.learn.quantities import QUANTITIES, Numbers
 from playground.link.opening import LinkedView
@@ -19,6 +17,14 @@ from playground.text.wording import quote_text
 
 MAX_FORMULA = 400
 """Characters."""
+
+PLACE = re.compile(r"\{([a-z_]+)\}")
+"""What a case of an exercise fills in."""
+
+_COMPUTED = re.compile(r"\{=([^{}|]+)(?:\|([^{}|]+))?\}")
+_FORMAT = re.compile(r"[+,]?(?:\.[0-9]{1,2})?[efg%]?")
+_STATES = ("other", "start")
+_VARIABLES = ("answer", "row", "column", "row_name")
 
 _OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -38,39 +44,59 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"abs": abs, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
 
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a formula's names stand for."""
-
-    views: Mapping[str, LinkedView]
-    """The states that quantities are read of: `now`, and others by the word before the quantity, as `other.`."""
-    variables: Mapping[str, Any] = field(default_factory=dict)
-    """Other names, such as `answer`."""
-    is_near: Callable[[float, float], bool] = lambda one, other: math.isclose(one, other, rel_tol=1e-6)
-    """The function `near(a, b)`."""
+Near = Callable[[float, float], bool]
 
 
-@dataclass(frozen=True)
-class Formula:
-    """One expression."""
+def check_formula(text: str) -> str:
+    """Return the formula; raises `InputError` if it is none, or names something unknown."""
+    with _explain_errors(text):
+        for path in _names(_parse(PLACE.sub("0", text))):
+            state, _, name = path.partition(".")
+            known = name if state in _STATES else path
+            if known not in (*QUANTITIES, *_VARIABLES, *_FUNCTIONS, "near"):
+                nearest = difflib.get_close_matches(known, QUANTITIES, n=1, cutoff=0)
+                raise InputError(f"There is no quantity `{path}`; `{nearest[0]}` is one.")
+    return text
 
-    text: str
 
-    def check(self, states: Collection[str], variables: Collection[str]) -> None:
-        """Raise an `InputError` if this is no expression, or names something unknown."""
-        with _explain_errors(self.text):
-            for path in _names(_parse(self.text)):
-                state, _, name = path.partition(".")
-                known = name if state in states else path
-                if known not in (*QUANTITIES, *variables, *_FUNCTIONS, "near"):
-                    nearest = difflib.get_close_matches(known, QUANTITIES, n=1, cutoff=0)
-                    raise InputError(f"There is no quantity `{path}`; `{nearest[0]}` is one.")
+def compute(
+    text: str,
+    views: Mapping[str, LinkedView],
+    variables: Mapping[str, Any] | None = None,
+    is_near: Near = lambda one, other: math.isclose(one, other, rel_tol=1e-6),
+) -> Any:
+    """Compute a formula → a number, truth, word or `Numbers`.
 
-    def compute(self, around: Surroundings) -> Any:
-        """Return a number, truth, word or `Numbers`; raises `InputError`, and whatever a quantity's run raises."""
-        with _explain_errors(self.text):
-            return _compute(_parse(self.text), around)
+    Args:
+        text: the formula.
+        views: the state `now`, and others by the word before a quantity, such as `other`.
+        variables: other names, such as `answer`.
+        is_near: the function `near(a, b)`.
+
+    Raises:
+        InputError: it cannot be computed; and whatever a run raises.
+    """
+    with _explain_errors(text):
+        return _compute(_parse(text), views, variables or {}, is_near)
+
+
+def list_computed(text: str) -> list[str]:
+    """Return the formulas of a text, `{= formula}` or `{= formula | .2f}`; raises `InputError`."""
+    found = _COMPUTED.findall(text)
+    for _, written in found:
+        if not _FORMAT.fullmatch(written.strip()):
+            raise InputError(f"{quote_text(written.strip())} is no format of a number: `.2f` would be one.")
+    return [formula.strip() for formula, _ in found]
+
+
+def fill_numbers(text: str, compute: Callable[[str], Any]) -> str:
+    """Put what `compute` returns in the place of each formula of a text."""
+
+    def write(found: re.Match[str]) -> str:
+        value = compute(found[1].strip())
+        return format(value, (found[2] or ".4g").strip()) if isinstance(value, int | float) else escape_markdown(value)
+
+    return _COMPUTED.sub(write, text)
 
 
 @contextmanager
@@ -90,43 +116,43 @@ def _parse(text: str) -> ast.expr:
 
 
 def _names(node: ast.AST) -> list[str]:
-    """Return the names that a formula computes with; words in brackets are places."""
+    """Return the names in a formula but for places."""
     if isinstance(node, ast.Name | ast.Attribute):
         return [ast.unparse(node)]
     parts = [node.value] if isinstance(node, ast.Subscript) else ast.iter_child_nodes(node)
     return [name for part in parts for name in _names(part)]
 
 
-def _compute(node: ast.AST, around: Surroundings) -> Any:
+def _compute(node: ast.AST, views: Mapping[str, LinkedView], variables: Mapping[str, Any], is_near: Near) -> Any:
+    def value_of(part: ast.AST) -> Any:
+        return _compute(part, views, variables, is_near)
+
     match node:
         case ast.Constant(value=value):
             return value
         case ast.Name() | ast.Attribute():
-            return _look_up(ast.unparse(node), [], around)
+            path = ast.unparse(node)
+            return variables[path] if path in variables else _find_quantity(path, [], views)
         case ast.Subscript(value=value, slice=places):
             parts = places.elts if isinstance(places, ast.Tuple) else [places]
             words = [part.id if isinstance(part, ast.Name) else ast.literal_eval(part) for part in parts]
-            return _look_up(ast.unparse(value), words, around)
+            return _find_quantity(ast.unparse(value), words, views)
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
-            function = around.is_near if name == "near" else _FUNCTIONS[name]
-            return function(*(_compute(part, around) for part in parts))
+            return (is_near if name == "near" else _FUNCTIONS[name])(*map(value_of, parts))
         case ast.BinOp(op=sign, left=left, right=right):
-            return _OPERATORS[type(sign)](float(_compute(left, around)), float(_compute(right, around)))
+            return _OPERATORS[type(sign)](float(value_of(left)), float(value_of(right)))
         case ast.UnaryOp(op=sign, operand=operand):
-            return _OPERATORS[type(sign)](_compute(operand, around))
+            return _OPERATORS[type(sign)](value_of(operand))
         case ast.BoolOp(op=sign, values=parts):
-            combine = all if isinstance(sign, ast.And) else any
-            return combine(_compute(part, around) for part in parts)
+            return (all if isinstance(sign, ast.And) else any)(map(value_of, parts))
         case ast.Compare(left=left, ops=signs, comparators=others):
-            values = [_compute(part, around) for part in (left, *others)]
+            values = [value_of(part) for part in (left, *others)]
             return all(_OPERATORS[type(s)](a, b) for s, a, b in zip(signs, values, values[1:], strict=False))
     raise InputError(f"{quote_text(ast.unparse(node))} cannot stand in a formula.")
 
 
-def _look_up(path: str, places: list[Any], around: Surroundings) -> Any:
-    if path in around.variables:
-        return around.variables[path]
+def _find_quantity(path: str, places: list[Any], views: Mapping[str, LinkedView]) -> Any:
     state, _, name = path.partition(".")
-    view, known = (around.views[state], name) if state in around.views else (around.views["now"], path)
+    view, known = (views[state], name) if state in views else (views["now"], path)
     found = QUANTITIES[known](view, *places)
     return found if isinstance(found, Numbers | str) else float(found)

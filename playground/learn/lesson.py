@@ -1,46 +1,43 @@
-"""What a lesson is: words, states of the app and exercises, one step after the other, as data.
+"""A lesson: words, states of the app and exercises, step by step, in a YAML file or compressed in a link."""
 
-A file has one lesson in YAML; a link has the same, compressed. A step may ask for something to be done or guessed, and
-conclude with numbers; all of that are formulas (`playground.learn.formulas`).
-"""
-
+import argparse
+import base64
 import re
+import sys
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
-from playground.charts.names import escape_markdown
-from playground.errors import InputError
-from playground.learn.answers import COMPUTED, Option, check_formula, check_text
-from playground.learn.exercise import MAX_VARIANT, Exercise
-from playground.learn.formulas import Formula, Surroundings
-from playground.learn.reading import MAX_FILE, Key, Record, decode_base64url, encode_base64url, read_record
-from playground.link.opening import LinkedView, split_link
+from playground.errors import InputError, PlaygroundError
+from playground.learn.answers import Option, check_page, check_text
+from playground.learn.exercise import (
+    Exercise,
+    Variant,
+    check_exercise,
+    read_exercise,
+    repairs,
+    shipped_exercises,
+)
+from playground.learn.formulas import check_formula, list_computed
+from playground.learn.reading import MAX_FILE, Key, Record, read_record
+from playground.link.opening import open_link, split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
 
 _MARK = "~"
-"""What a lesson's code begins with, and no key of a lesson."""
-
-_PICTURE = re.compile(r"!\[")
+"""Before a lesson's code, and before no key."""
 
 _TEXT = re.compile(r"'[^']*'|\"[^\"]*\"")
 _SLOW = re.compile(r"\b(trained|gradient)\b")
-"""Quantities that take long: a lesson's formulas are computed whenever its page is drawn."""
+"""Quantities that are too slow for every run."""
 
 _MOST_NUMBERS = 8
-"""Formulas of a conclusion."""
-
-
-def _check_words(text: str) -> str:
-    if _PICTURE.search(text):
-        raise ValueError("words have no pictures: these would be fetched from elsewhere")
-    return check_text(text)
+"""In a conclusion."""
 
 
 def _check_quick(formula: str) -> str:
@@ -50,60 +47,62 @@ def _check_quick(formula: str) -> str:
 
 
 def _check_conclusion(text: str) -> str:
-    found = COMPUTED.findall(text)
-    if len(found) > _MOST_NUMBERS:
+    formulas = list_computed(text)
+    if len(formulas) > _MOST_NUMBERS:
         raise ValueError(f"a conclusion has at most {_MOST_NUMBERS} numbers")
-    for formula, written in found:
+    for formula in formulas:
         _check_quick(formula)
-        format(0.5, written.strip())
-    return _check_words(text)
+    return check_text(text)
 
 
-Words = Annotated[str, Field(max_length=3_000), AfterValidator(_check_words)]
-"""Markdown without HTML and pictures."""
+def _check_link(link: str) -> str:
+    if link:
+        split_link(link)
+        if link.partition("?")[0].rpartition("/")[2] not in {"", *PAGES, *MOVED}:
+            raise ValueError(f"{quote_text(link)} opens no page: paste what “Copy link” gives")
+    return link
+
+
+Words = Annotated[str, Field(max_length=3_000), AfterValidator(check_text)]
+"""As `Text`, or empty."""
 
 Container = Annotated[str, Field(pattern=r"^[a-z0-9_]*$", max_length=40)]
-"""A container's key."""
 
 
 class LessonStep(Record):
-    """One step: words, and beside them a state of the app, a page, an exercise, or nothing."""
+    """Words, and a state of the app, a page, an exercise, or nothing."""
 
     words: Words = ""
-    link: str = Field(default="", max_length=MAX_LESSON)
-    """What is opened: a link, as the button “Copy link” gives it, or a page's path and parameters."""
-    page: str = ""
-    """A page, by its path, that is opened with what the visitor has set so far."""
+    link: Annotated[str, Field(max_length=MAX_LESSON), AfterValidator(_check_link)] = ""
+    """What is opened, with the server or without."""
+    page: Annotated[str, AfterValidator(lambda page: check_page(page) if page else "")] = ""
+    """What is opened with the visitor's settings."""
     exercise: Key | None = None
-    """What is asked: an exercise by its key."""
-    variant: int = Field(default=0, ge=0, le=MAX_VARIANT)
+    variant: int = Field(default=0, ge=0, le=999)
     done: Annotated[str, AfterValidator(_check_quick)] = ""
-    """A condition on the visitor's state under which the step is done; empty: there is nothing to be done."""
+    """The visitor's state under which the step is done."""
     guess: list[Option] = Field(default_factory=list, max_length=6)
-    """Answers to choose from, instead of `done`; each is right under its condition."""
+    """Answers to choose from, instead of `done`."""
     conclusion: Annotated[str, Field(max_length=2_000), AfterValidator(_check_conclusion)] = ""
-    """What takes the words' place once the step is done, as of `fill_numbers`."""
+    """What takes the words' place once it is done, with numbers."""
     shows: Container = ""
-    """The container that the page scrolls to."""
+    """What the page scrolls to."""
     hides: list[Container] = Field(default_factory=list, max_length=8)
-    """Containers that are hidden until the step is done, as they tell what is to be guessed."""
+    """What is hidden until it is done."""
 
     @model_validator(mode="after")
     def _check(self) -> "LessonStep":
-        if self.page and self.page not in PAGES:
-            raise ValueError(f"there is no page {quote_text(self.page)}: those are {', '.join(PAGES)}")
         if sum(map(bool, (self.link, self.page, self.exercise))) > 1:
             raise ValueError("a step has a link, a page or an exercise: put the other one into a step of its own")
         if self.done and self.guess:
             raise ValueError("a step has something to do or to guess, not both")
         for option in self.guess:
             _check_quick(option.when)
-            _check_words(option.text)
         return self
 
     @property
     def address(self) -> str:
-        """The state that the step opens, as a link without the server; empty if it opens none."""
+        """The link that the step opens, if any."""
         if self.exercise is None:
             return self.link
         variant = f"&exercises_variant={self.variant}" if self.variant else ""
@@ -111,56 +110,29 @@ class LessonStep(Record):
 
     @property
     def has_task(self) -> bool:
-        """Whether there is something to do or to guess."""
+        """Whether something is to be done or guessed."""
         return bool(self.done or self.guess)
-
-
-def fill_numbers(text: str, views: Mapping[str, LinkedView]) -> str:
-    """Return a conclusion with its numbers: `{= formula}`, or `{= formula | .2f}` in that format.
-
-    Args:
-        text: the conclusion.
-        views: the states that formulas name: `now`, the visitor's, and `start`, that of the step's link.
-
-    Raises:
-        InputError: a formula cannot be computed; and whatever its run raises.
-    """
-
-    def compute(found: re.Match[str]) -> str:
-        value = Formula(found[1].strip()).compute(Surroundings(views))
-        return format(value, (found[2] or ".4g").strip()) if isinstance(value, int | float) else escape_markdown(value)
-
-    return COMPUTED.sub(compute, text)
 
 
 class Lesson(Record):
     """Steps that are taken one after the other."""
 
-    title: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(_check_words)]
+    title: Annotated[str, Field(min_length=1, max_length=80), AfterValidator(check_text)]
     about: Annotated[Words, Field(max_length=300)] = ""
-    """What a student finds out, or knows at its end, in a sentence."""
+    """What a student finds out."""
     minutes: int = Field(default=0, ge=0, le=600)
-    """How long it takes, about; 0 where nobody has said."""
     steps: list[LessonStep] = Field(default_factory=list, max_length=MAX_STEPS)
 
 
 def read_lesson(text: str, name: str = "this lesson") -> Lesson:
-    """The lesson that a file's text describes.
-
-    Args:
-        text: YAML.
-        name: what the file is called in messages.
-
-    Raises:
-        InputError: it is none; the message names the line, what is wrong there and what would work.
-    """
+    """Return the lesson of a YAML text; raises as `read_record`."""
     return read_record(Lesson, text, name)
 
 
 def encode_lesson(lesson: Lesson) -> str:
-    """The lesson in letters that a link takes; raises `InputError` where there are more than `MAX_LESSON`."""
+    """Write a lesson in at most `MAX_LESSON` letters of a link; raises `InputError`."""
     packed = zlib.compress(lesson.model_dump_json(exclude_defaults=True).encode(), 9)
-    code = _MARK + encode_base64url(packed)
+    code = _MARK + base64.urlsafe_b64encode(packed).decode().rstrip("=")
     if len(code) > MAX_LESSON:
         raise InputError(
             f"As a link this lesson has {len(code):,} characters, and at most {MAX_LESSON:,} are taken: shorten its "
@@ -170,16 +142,16 @@ def encode_lesson(lesson: Lesson) -> str:
 
 
 def is_code(text: str) -> bool:
-    """Whether a text stands for a whole lesson, and not for the key of a shipped one."""
+    """Return whether a text is a whole lesson, and no key."""
     return text.startswith(_MARK)
 
 
 @lru_cache(maxsize=64)
 def decode_lesson(code: str) -> Lesson:
-    """The lesson that `encode_lesson` has written; raises `InputError` where the code is none, or a part of one."""
+    """Return the lesson that `encode_lesson` has written; raises `InputError`."""
+    text, unpacker = code.removeprefix(_MARK), zlib.decompressobj()
     try:
-        packed = decode_base64url(code.removeprefix(_MARK))
-        unpacker = zlib.decompressobj()
+        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
         unpacked = unpacker.decompress(packed, MAX_FILE)
     except (ValueError, zlib.error) as error:
         raise InputError(_BROKEN) from error
@@ -194,21 +166,18 @@ def decode_lesson(code: str) -> Lesson:
 
 _BROKEN = "The link's lesson is not whole: perhaps the link was cut when it was copied. Ask for it again."
 
-
 FOLDER = Path(__file__).parent / "lessons"
-"""Where the shipped lessons lie."""
 
 
 @cache
 def shipped_lessons() -> Mapping[str, Lesson]:
-    """Return the lessons by key, which is their file's name, the shortest first; raises as `read_lesson`."""
-    files = sorted(FOLDER.glob("*.yaml"))
-    lessons = {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in files}
-    return dict(sorted(lessons.items(), key=lambda item: item[1].minutes))
+    """Return the lessons by name, the shortest first."""
+    lessons = {file.stem: read_lesson(file.read_text(encoding="utf-8"), file.name) for file in FOLDER.glob("*.yaml")}
+    return dict(sorted(lessons.items(), key=lambda item: (item[1].minutes, item[0])))
 
 
 def find_lesson(name: str) -> Lesson:
-    """The lesson that a link names by its key, or has as a whole; raises `InputError` where there is none."""
+    """Return the lesson of a key or code; raises `InputError`."""
     if is_code(name):
         return decode_lesson(name)
     lessons = shipped_lessons()
@@ -217,15 +186,66 @@ def find_lesson(name: str) -> Lesson:
     return lessons[name]
 
 
-def find_problem(step: LessonStep, exercises: Mapping[str, Exercise]) -> str:
-    """Why a step cannot open what it is to open; empty where it can."""
-    if step.exercise is not None and step.exercise not in exercises:
-        return f"This step asks for the exercise {quote_text(step.exercise)}, which is not here."
+# --- the command for teachers
+
+
+def check_lesson(lesson: Lesson, exercises: Mapping[str, Exercise]) -> list[str]:
+    """Return a sentence on each thing that does not hold."""
+    found = [] if lesson.steps else ["It has no steps."]
     try:
-        if step.address:
-            split_link(step.address)
-        if step.link and step.link.partition("?")[0].rpartition("/")[2] not in {"", *PAGES, *MOVED}:
-            return f"{quote_text(step.link)} opens no page: paste what “Copy link” gives."
+        encode_lesson(lesson)
     except InputError as error:
-        return str(error)
-    return ""
+        found.append(str(error))
+    for number, step in enumerate(lesson.steps, start=1):
+        try:
+            found += [f"Step {number}: {sentence}" for sentence in _check_step(step, exercises)]
+        except PlaygroundError as error:
+            found.append(f"Step {number}: {error}")
+    return found
+
+
+def _check_step(step: LessonStep, exercises: Mapping[str, Exercise]) -> Iterator[str]:
+    if step.exercise is not None:
+        if step.exercise not in exercises:
+            raise InputError(f"This step asks for the exercise {quote_text(step.exercise)}, which is not here.")
+        variant = Variant(exercises[step.exercise], step.variant)
+        _ = variant.truth, variant.explanation
+    elif step.link:
+        opened = open_link(step.link)
+        yield from repairs(opened.page, opened.notices)
+    elif not step.words:
+        yield "It has no words, no link and no exercise."
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run `playground lesson check FILE …`; return 1 if something does not hold, else 0."""
+    parser = argparse.ArgumentParser(prog="playground", allow_abbrev=False)
+    lesson = parser.add_subparsers(required=True).add_parser("lesson").add_subparsers(required=True)
+    check = lesson.add_parser("check", help="compute every truth of lessons and exercises, and say what does not hold")
+    check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a lesson, or an exercise, in YAML")
+    found: dict[Path, list[str]] = {}
+    exercises, lessons = dict[Path, Exercise](), dict[Path, Lesson]()
+    for file in parser.parse_args(arguments).files:
+        try:
+            text = _read_file(file)
+            if re.search(r"^steps\s*:", text, re.MULTILINE):
+                lessons[file] = read_lesson(text, file.name)
+            else:
+                exercises[file] = read_exercise(text, file.name)
+        except PlaygroundError as error:
+            found[file] = [str(error)]
+    known = {**shipped_exercises(), **{exercise.key: exercise for exercise in exercises.values()}}
+    found |= {file: check_exercise(exercise, known) for file, exercise in exercises.items()}
+    found |= {file: check_lesson(lesson, known) for file, lesson in lessons.items()}
+    for file, sentences in found.items():
+        for sentence in sentences or ["all holds."]:
+            sys.stdout.write(f"{file}: {sentence}\n")
+    return int(any(found.values()))
+
+
+def _read_file(file: Path) -> str:
+    try:
+        with file.open(encoding="utf-8") as opened:
+            return opened.read(MAX_FILE + 1)
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"The file can't be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from error

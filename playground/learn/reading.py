@@ -1,8 +1,6 @@
-"""Reads records from YAML, also strangers': an error names the line; writes bytes into links."""
+"""Reads records from YAML, also strangers'."""
 
-import base64
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -13,17 +11,16 @@ MAX_FILE = 100_000
 """Characters."""
 
 MAX_DEPTH = 20
-"""Of lists and mappings within one another."""
 
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""The one in C is ten times as fast, if PyYAML is built with it."""
+"""In C, if PyYAML is built with it."""
 
 Key = Annotated[str, Field(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$", max_length=40)]
 """The name of something in links and files."""
 
 
 class Record(BaseModel):
-    """A part of a file: every name is known and every value has its type."""
+    """A part of a file, with known names and types."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
@@ -32,40 +29,18 @@ R = TypeVar("R", bound=BaseModel)
 
 
 def read_record(kind: type[R], text: str, name: str) -> R:
-    """Return the record that a YAML text describes.
-
-    Args:
-        kind: of the record.
-        text: YAML.
-        name: of the text in messages.
-
-    Raises:
-        InputError: it describes none; the message names the line.
-    """
+    """Return the record of a YAML text; raises `InputError` with the `name` of the file and the place in it."""
     try:
         node = _parse(text, name)
         return kind.model_validate(yaml.constructor.SafeConstructor().construct_document(node))
     except ValidationError as error:
-        raise InputError(_describe(error, node, name)) from error
+        raise InputError(f"{name}: {_describe(error)}") from error
     except InputError:
         raise
     except (yaml.YAMLError, ValueError, OverflowError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         line = f", line {mark.line + 1}" if mark is not None else ""
         raise InputError(f"{name}{line}: this is no YAML: {getattr(error, 'problem', None) or error}.") from error
-
-
-def encode_base64url(data: bytes) -> str:
-    """Write bytes in letters that links take, without padding."""
-    return base64.urlsafe_b64encode(data).decode().rstrip("=")
-
-
-def decode_base64url(text: str) -> bytes:
-    """Return the bytes that `encode_base64url` writes as this text; raises ValueError if it writes none so."""
-    data = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-    if encode_base64url(data) != text:  # the last letter has bits that decoding ignores
-        raise ValueError("another spelling of these bytes")
-    return data
 
 
 def _parse(text: str, name: str) -> yaml.Node:
@@ -88,27 +63,9 @@ _MESSAGES = {"extra_forbidden": "there is no such name here", "missing": "this i
 """In place of pydantic's, by its types of errors."""
 
 
-def _describe(error: ValidationError, node: yaml.Node, name: str) -> str:
-    """Return the first error, unknown names before others, as a slip may explain those; and the number of errors."""
-    errors = sorted(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
-    line, what = _find(node, errors[0]["loc"])
-    message = _MESSAGES.get(errors[0]["type"], errors[0]["msg"].removeprefix("Value error, ").rstrip("."))
-    more = f" {len(errors) - 1} more errors." if len(errors) > 1 else ""
-    return f"{name}, line {line}: {f'`{what}`: ' if what else ''}{message}.{more}"
-
-
-def _find(node: yaml.Node, place: Sequence[Any]) -> tuple[int, str]:
-    """Return the line, from 1, of the deepest part of a place that the file has, and the place's name."""
-    line, names = int(node.start_mark.line) + 1, list[str]()
-    for part in place:
-        children: Mapping[Any, tuple[yaml.Node, yaml.Node]] = {}
-        if isinstance(node, yaml.MappingNode):
-            children = {key.value: (key, value) for key, value in node.value}
-        elif isinstance(node, yaml.SequenceNode):
-            children = {i: (value, value) for i, value in enumerate(node.value)}
-        if part in children:
-            key, node = children[part]
-            line = int(key.start_mark.line) + 1
-        if part in children or part is place[-1]:  # pydantic also names the kinds of a union
-            names.append(str(part))
-    return line, ".".join(names)
+def _describe(error: ValidationError) -> str:
+    """Return the first error, unknown names before others, and how many follow."""
+    first, *others = sorted(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
+    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, ").rstrip("."))
+    where = f"`{'.'.join(map(str, first['loc']))}`: " if first["loc"] else ""
+    return f"{where}{message}." + (f" {len(others)} more errors." if others else "")

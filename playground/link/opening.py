@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache, partial
+from functools import cached_property, partial
 from typing import Any, Literal
 from urllib.parse import parse_qs
 
@@ -171,9 +171,14 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
 
 
 def open_texts(
-    page: str, texts: Texts, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS
+    page: str,
+    texts: Texts,
+    *,
+    weights: Weights | None = None,
+    max_parameters: int = MAX_PARAMETERS,
+    source: Source | None = None,
 ) -> LinkedView:
-    """As `open_link`, of what `split_link` gives."""
+    """As `open_link`, of what `split_link` gives, computed by `source`."""
     values, pinned_values, notices = _read_texts(page, texts, weights)
     pinned = None
     if pinned_values is not None:
@@ -181,18 +186,9 @@ def open_texts(
             pinned = view_of(page, pinned_values, max_parameters=max_parameters)
         except PlaygroundError as error:  # nothing else of the link is lost by it
             notices = (*notices, query.of_pinned(str(error)))
-    view = view_of(page, values, notices, pinned, max_parameters)
+    view = view_of(page, values, notices, pinned, max_parameters, source)
     names_tokens = values["text"] == params.DEFAULT_TEXT or not {"query", "key"}.isdisjoint(query.normalise(texts))
     return replace(view, names_tokens=names_tokens, notices=(*view.notices, *_describe_limits(view, texts)))
-
-
-@lru_cache(maxsize=256)
-def check_link(link: str) -> tuple[str, ...]:
-    """Return most of a link's notices, without building anything; raises as `open_link`."""
-    page, texts = split_link(link)
-    values, _, notices = _read_texts(page, texts)
-    _check_values(values)
-    return notices
 
 
 def _read_texts(
@@ -252,13 +248,14 @@ def view_of(
     notices: Iterable[str] = (),
     pinned: LinkedView | None = None,
     max_parameters: int = MAX_PARAMETERS,
+    source: Source | None = None,
 ) -> LinkedView:
     """Return the view of settled values, which are of all parameters; raises as `open_link`."""
     _check_values(values)
     weights = MINILM if values["weights"] == "minilm" else RANDOM
     if values["weights"] == "english":
         weights = WeightsId((BEFORE if values["untrained"] else AFTER) + params.spec_of(values).key)
-    lab = Lab(State(values, weights), Source(max_parameters))
+    lab = Lab(State(values, weights), source or Source(max_parameters))
     return LinkedView(page, lab, values, (*notices, *lab.fitted_changes.reasons.values()), pinned=pinned)
 
 

@@ -12,26 +12,20 @@ from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.model.dropout import Dropout
-from playground.model.init import Linear
+from playground.model.init import Dropout, Linear
 from playground.model.norms import RMSNorm
 from playground.model.positions import rotate, window_mask
 from playground.model.trace import UNTRACED, Trace
 
 
 class AttentionMask:
-    """Who may attend to whom in a layer, and what its scores get by distance.
-
-    Args:
-        allowed: bool, broadcast to (B, H, Tq, Tk); None hides nothing.
-        bias: (1, H, Tq, Tk), added to the scores.
-    """
+    """Who may attend to whom, bool, broadcast to (B, H, Tq, Tk), and a bias (1, H, Tq, Tk)."""
 
     def __init__(self, allowed: Tensor | None = None, bias: Tensor | None = None) -> None:
         self.allowed, self.bias = allowed, bias
 
     def within(self, window: int, n_tokens: int, device: torch.device) -> "AttentionMask":
-        """Return the mask of a layer with a window; itself if the window hides nothing."""
+        """Return the mask of a layer with a window."""
         if not window or window // 2 >= n_tokens - 1:
             return self
         near = window_mask(n_tokens, window, device)[:, None]
@@ -44,7 +38,7 @@ class AttentionMask:
 
     @cached_property
     def empty_queries(self) -> Tensor | None:
-        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; None if there is no such query."""
+        """(B or 1, 1, Tq or 1, 1), True = may attend to nothing; or None."""
         if self.hidden is None:
             return None
         empty = self.hidden.all(dim=-1, keepdim=True)
@@ -52,7 +46,7 @@ class AttentionMask:
 
     @cached_property
     def biased(self) -> Tensor | None:
-        """(B or 1, H, Tq, Tk): the bias, −∞ where a key is hidden from a query that has others."""
+        """(B or 1, H, Tq, Tk): the bias, −∞ at hidden keys."""
         if self.bias is None or self.hidden is None:
             return self.bias
         hidden = self.hidden if self.empty_queries is None else self.hidden & ~self.empty_queries
@@ -63,7 +57,7 @@ UNMASKED = AttentionMask()
 
 
 def causal_mask(n_tokens: int, device: torch.device | None = None) -> Tensor:
-    """No token looks ahead: (1, T, T), True on and below the diagonal (Vaswani et al. 2017, section 3.2.3)."""
+    """No token looks ahead: (1, T, T) (Vaswani et al. 2017, section 3.2.3)."""
     return torch.ones(1, n_tokens, n_tokens, dtype=torch.bool, device=device).tril()
 
 
@@ -73,12 +67,10 @@ def causal_and_padding(key_mask: Tensor) -> Tensor:
 
 
 def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: int) -> Tensor | None:
-    """Bring a mask to (B or 1, 1, Tq or 1, Tk).
-
-    It is (B, Tk) or (B or 1, 1, Tk) over keys, or (B or 1, Tq, Tk) over pairs; None hides nothing.
+    """Bring a mask over keys, (B, Tk) or (B or 1, 1, Tk), or over pairs, (B or 1, Tq, Tk), to (B or 1, 1, Tq or 1, Tk).
 
     Raises:
-        InputError: the mask is not boolean, fits no form, or is a (T, T) that may be keys or causal, as B = T.
+        InputError: it is not boolean, fits no form, or is a (T, T) that may be keys or causal, as B = T.
     """
     if mask is None:
         return None
@@ -101,7 +93,7 @@ def over_heads(mask: Tensor | None, n_sentences: int, n_queries: int, n_keys: in
 
 
 def decoder_mask(mask: Tensor | None, n_sentences: int, n_tokens: int, device: torch.device | None = None) -> Tensor:
-    """Return a causal mask (1, 1, T, T), on top of keys (B, T) or (B, 1, T); a mask (B or 1, T, T) replaces it."""
+    """Return a causal mask (1, 1, T, T) on top of keys (B, T) or (B, 1, T); (B or 1, T, T) replaces it."""
     given = over_heads(mask, n_sentences, n_tokens, n_tokens)
     ahead = causal_mask(n_tokens, device)[:, None]  # (1, 1, T, T)
     if given is None:
@@ -119,14 +111,7 @@ def attend(
 ) -> Tensor:
     """softmax(q kᵀ / √d_head + bias) v (equation 1); a query that may attend to nothing gets zeros.
 
-    Args:
-        q: (B, H, Tq, d_head). k, v: (B, H, Tk, d_head).
-        mask: who may attend to whom, and the bias.
-        dropout: of the pattern's weights.
-        trace: notes `scores` and `pattern`; without it and without dropout, torch's fused kernel computes this.
-
-    Returns:
-        (B, H, Tq, d_head)
+    q (B, H, Tq, d_head), k and v (B, H, Tk, d_head) → (B, H, Tq, d_head). Untraced, torch's fused kernel computes it.
     """
     if not (trace.recording or (dropout is not None and dropout.drops)):
         z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed if mask.bias is None else mask.biased)
@@ -145,7 +130,7 @@ def attend(
 
 
 class Attention(nn.Module):
-    """Project to queries, keys and values, attend in every head, merge the heads, project back."""
+    """Project, attend in every head, merge the heads, project back."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__()
@@ -186,7 +171,7 @@ class Attention(nn.Module):
         return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """q (B, H, Tq, d_head) of x (B, Tq, d_model); k, v (B, kv_heads, Tk, d_head) of memory, or x."""
+        """q (B, H, Tq, d_head) of x; k, v (B, kv_heads, Tk, d_head) of memory, or x."""
         if self.fused:
             q, k, v = self.heads(self.qkv(x), 3 * self.d_head).chunk(3, dim=-1)
             if memory is not None:
@@ -196,7 +181,7 @@ class Attention(nn.Module):
         return self.heads(self.q(x)), self.heads(self.k(source)), self.heads(self.v(source))
 
     def heads(self, x: Tensor, width: int = 0) -> Tensor:
-        """(B, T, n · width) → (B, n, T, width); width is d_head by default."""
+        """(B, T, n · width) → (B, n, T, width)."""
         return x.view(*x.shape[:2], -1, width or self.d_head).transpose(1, 2)
 
     def for_every_head(self, x: Tensor) -> Tensor:

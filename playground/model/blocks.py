@@ -1,4 +1,4 @@
-"""The encoder block: attention, then feed-forward (section 3.3), each with its norms and residual."""
+"""The encoder block: attention and feed-forward (section 3.3), each with its norms and residual."""
 
 from collections.abc import Callable
 from functools import partial
@@ -9,8 +9,7 @@ from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.model.attention import UNMASKED, Attention, AttentionMask
-from playground.model.dropout import Dropout
-from playground.model.init import Linear
+from playground.model.init import Dropout, Linear
 from playground.model.norms import NoNorm, build_norm
 from playground.model.trace import UNTRACED, Trace
 
@@ -20,8 +19,7 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "gelu-tanh": partial(F.gelu, approximate="tanh"),
     "silu": F.silu,
 }
-"""max(0, x); x Φ(x); the same with Φ(x) ≈ ½ (1 + tanh(√(2/π) (x + 0.044715 x³))) (Hendrycks & Gimpel 2016); x σ(x)
-(Elfwing et al. 2017)."""
+"""max(0, x); x Φ(x), and by a tanh (Hendrycks & Gimpel 2016); x σ(x) (Elfwing et al. 2017)."""
 
 _UNWATCHED = {**ACTIVATIONS, "relu": torch.relu_}
 """Untraced, ReLU may overwrite its input."""
@@ -62,21 +60,18 @@ class ResidualBlock(nn.Module):
         self.residual, self.post_norm = config.residual, config.norm_placement == "post"
 
     def connect(self, x: Tensor, f: Transform, norm: Transform, note: Transform) -> Tensor:
-        """norm(x + f(x)), post-norm, or x + f(norm(x)), pre-norm: (B, T, d_model) → (B, T, d_model).
-
-        Vaswani et al. 2017, section 3.1; Xiong et al. 2020. `note` records the sum.
-        """
+        """norm(x + f(x)), post-norm (Vaswani et al. 2017), or x + f(norm(x)), pre-norm (Xiong et al. 2020)."""
         if self.post_norm:
             return norm(note(self.add(x, f(x))))
         return note(self.add(x, f(norm(x))))
 
     def add(self, x: Tensor, sublayer: Tensor) -> Tensor:
-        """x + sublayer, or the sublayer alone without residual connections."""
+        """x + sublayer, or the sublayer alone."""
         return x + sublayer if self.residual else sublayer
 
 
 def build_post_norm(config: ModelConfig) -> nn.Module | None:
-    """Return the norm behind a sublayer in a sandwich, else None."""
+    """Return the norm behind a sublayer, or None."""
     return build_norm(config) if config.norm_placement == "both" else None
 
 
@@ -86,7 +81,7 @@ def sandwich(f: Transform, norm: nn.Module | None, trace: Trace) -> Transform:
 
 
 class EncoderBlock(ResidualBlock):
-    """One layer of an encoder; `layer` counts from 0."""
+    """One layer of an encoder."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__(config)

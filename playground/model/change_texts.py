@@ -56,7 +56,7 @@ def write_change(change: Change) -> str:
 
 
 def find_text(change: Change) -> str | None:
-    """Return the first text of its kind that fits a change, None if none does."""
+    """Return the first text of its kind that fits a change, or None."""
     for template, implied in change.spec.texts:
         fields = {found[1]: found for found in _FIELD.finditer(template)}
         names = ("layer", "head", *change.spec.args)
@@ -66,7 +66,7 @@ def find_text(change: Change) -> str | None:
 
 
 def name_change(change: Change, word: Words | None = None) -> str:
-    """Name a change, as `layer 3, head 1: token 10 ↛ token 2`, with a strength below 1."""
+    """Name a change, as `layer 3, head 1: token 10 ↛ token 2`."""
     strength = "" if change.strength == 1 else f" · strength {change.strength:.3g}"
     return f"{change.spec.name(change, word or count_token)}{strength}"
 
@@ -133,5 +133,4 @@ def _read_share(text: str) -> float:
 
 
 def _write_share(share: float) -> str:
-    """Return the shortest text that reads back as the same number."""
     return f"{share:g}" if float(f"{share:g}") == share else repr(float(share))

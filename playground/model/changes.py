@@ -1,9 +1,7 @@
-"""Changes of one forward pass, as data: one table says all that is known of each kind.
+"""Changes of one forward pass, as data; to add a kind, add a record to `KINDS`: all else follows from it.
 
-To add a kind, add a record to `KINDS`: reading, writing, checking, applying and naming follow from it.
-
-Layers, heads, tokens and sentences count from 0. The new number is (1 − strength) · old + strength · new. Legend: T
-tokens, padding included.
+Layers, heads, tokens and sentences count from 0. The new number is (1 − strength) · old + strength · new. T tokens,
+padding included.
 """
 
 from collections.abc import Callable, Mapping
@@ -35,10 +33,8 @@ Claim = tuple[Arg, ...]
 """The numbers that a change sets, from the kind down to single ones; None = all."""
 
 Words = Callable[[int | None], str]
-"""Name a token by its position; None = every token."""
 
 WriteNumber = Callable[[float], str]
-"""Write a number as LaTeX."""
 
 SUBLAYERS: dict[str, str] = {"attn": "attention", "ffn": "feed-forward"}
 
@@ -53,21 +49,20 @@ PATCH_POINTS: dict[str, tuple[str, str]] = {
     "ffn": ("ffn.out", "feed-forward's output"),
     "out": ("out", "the output"),
 }
-"""Where a token's vector can be replaced, in order: the trace's name in a layer, and words."""
+"""Where a token's vector can be replaced: the trace's name in a layer, and words."""
 
 HEAD_POINTS = ("q", "k", "v", "z")
-"""Those that each head has of its own."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change: its kind, its place, its strength."""
+    """One change: its kind, place and strength."""
 
     kind: str
     layer: int | None = None
     """None = outside of the layers."""
     head: int | None = None
-    """None = every head, or a point that heads share."""
+    """None = every head."""
     args: tuple[Arg, ...] = ()
     strength: float = 1.0
 
@@ -78,7 +73,7 @@ class Change:
             raise InterventionError(f"A change of the kind {self.kind} takes {self.spec.args}, not {self.args}.")
 
     def __getitem__(self, name: str) -> Any:
-        """Return an argument by name, None if the kind has no such argument."""
+        """Return an argument, None if the kind has no such."""
         names = self.spec.args
         return self.args[names.index(name)] if name in names else None
 
@@ -89,7 +84,7 @@ class Change:
 
     @property
     def point(self) -> str:
-        """The name of the changed point in a trace."""
+        """The changed point of a trace."""
         return self.spec.point(self)
 
     @property
@@ -114,18 +109,18 @@ class Subject:
 
     config: ModelConfig
     allowed: Tensor
-    """(T, T) bool: the keys that each query may attend to, before windows."""
+    """(T, T) bool, before windows."""
     lengths: tuple[int, ...]
-    """Tokens of each sentence of the batch, without padding."""
+    """Of each sentence, without padding."""
     sentence: int
 
     @property
     def n_tokens(self) -> int:
-        """Tokens of the sentence, without padding."""
+        """Without padding."""
         return self.lengths[self.sentence]
 
     def allowed_in(self, layer: int | None) -> Tensor:
-        """(T, T) bool: the keys that each query may attend to in a layer, its window included."""
+        """(T, T) bool, in a layer."""
         window = self.config.window_of(layer or 0)
         return self.allowed & window_mask(len(self.allowed), window)[0] if window else self.allowed
 
@@ -136,7 +131,7 @@ Formula = Callable[["Change", str, WriteNumber], str]
 
 @dataclass(frozen=True)
 class Question:
-    """How a page asks which of several kinds is meant."""
+    """How a page asks which of several kinds of one title is meant."""
 
     label: str
     key: str
@@ -145,18 +140,16 @@ class Question:
 
 @dataclass(frozen=True)
 class Menu:
-    """What a visitor chooses for a change of a kind, beside its layer and strength."""
+    """What a visitor chooses for a change, beside its layer and strength."""
 
     titles: Mapping[str, Mapping[str, Arg]]
     """Entries of the menu, and the arguments that each implies."""
     choices: tuple[str, ...] = ("head",)
-    """What is asked for, in order: cases of the page What if's `make_change`."""
+    """Cases of `make_change`."""
     question: Question | None = None
-    """Asked if several kinds share a title."""
     answer: str = ""
-    """This kind as the answer."""
     further_choices: tuple[str, ...] = ()
-    """Asked after that."""
+    """Asked after the question."""
 
 
 @dataclass(frozen=True)
@@ -164,16 +157,15 @@ class Kind:
     """All that is known of a kind of change."""
 
     args: tuple[str, ...]
-    """Names of its arguments: `query` (None = every token), `key`, `weight`, `source` (a head), `sentence`, …"""
+    """`query` (None = every token), `key`, `weight`, `source` (a head), `sentence`, …"""
     texts: tuple[tuple[str, Mapping[str, Arg]], ...]
-    """Its texts in a link, with the arguments that each implies; the first that fits is written. `{name}` is a number,
-    `{name*}` a number or `*`, `{name:a|b}` one of these words."""
+    """In a link, with the arguments that each implies; the first that fits is written. `{name}` is a number,
+    `{name*}` a number or `*`, `{name:a|b}` a word."""
     point: Callable[[Change], str]
-    """The changed point of the trace."""
     rank: int
-    """At one point the lowest applies first; of equal ones the first given."""
+    """At one point the lowest applies first."""
     edit: EditFunction
-    """From the change, one sentence's tensor after earlier changes, the tensor as computed, and its surroundings."""
+    """From the change, a sentence's tensor after earlier changes, as computed, and its surroundings."""
     claims: Callable[[Change], list[Claim]]
     """No two changes of a pass may set the same numbers."""
     name: Callable[[Change, Words], str]
@@ -181,9 +173,9 @@ class Kind:
     """LaTeX of the new number, by the symbol of the old one; the whole formula if it `blends`."""
     menu: Menu
     missing: Callable[[Change, Subject], str | None] | None = None
-    """What the sentence or its model lacks for it, beside layers, heads and tokens."""
+    """What the sentence or its model lacks for it."""
     blends: bool = False
-    """Whether edit and formula include the strength: a score is set so that the weight is blended."""
+    """Whether edit and formula include the strength."""
 
 
 _HEAD = "{layer}.{head*}:"
@@ -232,10 +224,7 @@ _PARTS = {
         menu=Menu({"switch a sublayer off": {}}, ("sublayer",)),
     ),
 }
-"""Parts that are switched off (Michel et al. 2019, section 3.1) or hand on their mean over tokens without padding.
-
-With every head at zero, attention still adds its output bias; with attention off it does not.
-"""
+"""Switched off (Michel et al. 2019, section 3.1), or the mean over tokens. Attention keeps its output bias."""
 
 
 def _spell_weight(end: str) -> tuple[tuple[str, Mapping[str, Arg]], ...]:
@@ -329,7 +318,7 @@ _WEIGHTS = {
         blends=True,
     ),
 }
-"""Weights of single pairs. A hidden token still attends to itself, and padding's rows stay."""
+"""A hidden token still attends to itself, and padding's rows stay."""
 
 
 def _miss_own_key(change: Change, subject: Subject) -> str | None:
@@ -343,7 +332,6 @@ _ROW_TITLE: Mapping[str, Mapping[str, Arg]] = {"set what a query attends to": {}
 
 
 def _row_kind(text: str, name: str, edit: EditFunction, formula: Formula, answer: str, **others: Any) -> Kind:
-    """A kind that sets whole rows of a pattern; `name` may hold `{source}`."""
     fields: dict[str, Any] = {"args": ("query",), "menu": Menu(_ROW_TITLE, ("head", "token"), _ROW, answer)}
     return Kind(
         texts=((f"{_HEAD}{text}", {}),),
@@ -442,9 +430,9 @@ _VECTORS = {
         missing=_miss_source,
     ),
 }
-"""Vectors that are moved. A patch takes the vector of the same token in another sentence's untouched run: activation
-patching, or interchange intervention (Vig et al. 2020; Geiger et al. 2021; Meng et al. 2022, section 2).
+"""Vectors that are moved. A patch is the same token's vector in another sentence's untouched run (Vig et al. 2020;
+Geiger et al. 2021; Meng et al. 2022, section 2).
 """
 
 KINDS: dict[str, Kind] = _PARTS | _WEIGHTS | _ROWS | _VECTORS
-"""Every kind by its name, in the menu's order."""
+"""In the menu's order."""

@@ -1,7 +1,6 @@
 """What each kind of change does to a tensor of one sentence: an index into it, and the new numbers there.
 
-Every edit takes the change, the tensor after earlier changes, the tensor as computed, and its surroundings. Legend: T
-tokens, padding included, H heads, D = d_model.
+T tokens, padding included, H heads, D = d_model.
 """
 
 from collections.abc import Mapping
@@ -19,46 +18,53 @@ class Change(Protocol):
     """What an edit reads of a `changes.Change`."""
 
     @property
-    def layer(self) -> int | None: ...  # noqa: D102
+    def layer(self) -> int | None:
+        """None = outside of the layers."""
+
     @property
-    def head(self) -> int | None: ...  # noqa: D102
+    def head(self) -> int | None:
+        """None = every head."""
+
     @property
-    def strength(self) -> float: ...  # noqa: D102
+    def strength(self) -> float:
+        """0 to 1."""
+
     @property
-    def point(self) -> str: ...  # noqa: D102
+    def point(self) -> str:
+        """The name in a trace."""
+
     def __getitem__(self, name: str) -> Any: ...
 
 
 @dataclass
 class Surroundings:
-    """What an edit reads beside the tensor that it changes."""
+    """What an edit reads beside its tensor."""
 
     real: Tensor
     """(T,) bool, False = padding."""
     positions: Tensor | None
-    """(T, D): the first rows of the position table."""
+    """(T, D), of the position table."""
     sources: Mapping[int, Mapping[str, Tensor]]
-    """Tensors of other sentences' runs, without their sentence axis."""
+    """Of other sentences' runs, without their sentence axis."""
     allowed: dict[str, Tensor] = field(default_factory=dict)
-    """(H, T, T) bool, by prefix such as `layers.0.attn.`: the keys that no mask hides."""
+    """(H, T, T) bool, by prefix such as `layers.0.attn.`."""
 
 
 Edit = tuple[tuple[Any, ...], Tensor | float]
-"""An index into a tensor, and its new numbers at full strength."""
 
 
 def heads_of(change: Change) -> slice:
-    """Return the heads of a tensor (H, …) that a change is made in."""
+    """Return the changed heads of a tensor (H, …)."""
     return slice(None) if change.head is None else slice(change.head, change.head + 1)
 
 
 def tokens_of(change: Change) -> slice | int:
-    """Return the queries that a change is made for."""
+    """Return the changed queries."""
     return slice(None) if change["query"] is None else int(change["query"])
 
 
 def average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Put each head's mean over tokens in the place of its results."""
+    """Give every token the mean."""
     heads = heads_of(change)
     return (heads,), x[heads][:, around.real].mean(dim=1, keepdim=True)
 
@@ -66,8 +72,7 @@ def average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundi
 def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) -> Tensor:
     """Set scores (…, T) so that a key's weight moves towards `weight`; the others keep their proportions.
 
-    The weight is w at the score s + log(w) − log(1 − w), with s = log Σ exp over the other scores. A row without
-    another key stays as it is.
+    The weight is w at the score log Σ exp over the others + log(w) − log(1 − w). A row without another key stays.
     """
     others = scores.clone()
     others[..., key] = -torch.inf
@@ -81,7 +86,7 @@ def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) 
 
 
 def set_weight(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Set a score so that the weight of the pair is the wanted one."""
+    """Set a score for a wanted weight."""
     where = (heads_of(change), change["query"])
     return where, with_weight(x[where], change["key"], change["weight"], change.strength)
 
@@ -95,7 +100,7 @@ def hide_token(change: Change, x: Tensor, computed: Tensor, around: Surroundings
 
 
 def even_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Give each key that the mask allows the same weight."""
+    """Give each allowed key the same weight."""
     where, allowed = (heads_of(change), tokens_of(change)), around.allowed[f"layers.{change.layer}.attn."].to(x.dtype)
     return where, (allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1))[where]
 
@@ -113,7 +118,7 @@ def copied_rows(change: Change, x: Tensor, computed: Tensor, around: Surrounding
 
 
 def shuffled(n: int, seed: int) -> Tensor:
-    """Draw a permutation of n numbers, int64, from a seed; never the unchanged order if n is above 1."""
+    """Draw a permutation of n numbers; never the unchanged order if n is above 1."""
     unchanged, drawn = torch.arange(n), generator(seed, "positions")
     order = torch.randperm(n, generator=drawn)
     while n > 1 and torch.equal(order, unchanged):
@@ -131,6 +136,6 @@ def shuffle_positions(change: Change, x: Tensor, computed: Tensor, around: Surro
 
 
 def patch_vectors(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Take the vectors of another sentence's run."""
+    """Take another sentence's vectors."""
     where = (tokens_of(change),) if x.ndim == 2 else (heads_of(change), tokens_of(change))
     return where, around.sources[change["sentence"]][change.point][where]

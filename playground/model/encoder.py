@@ -11,8 +11,7 @@ from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model.attention import AttentionMask, over_heads
 from playground.model.blocks import EncoderBlock
-from playground.model.dropout import Dropout
-from playground.model.init import Embedding, Linear, initial_weights
+from playground.model.init import Dropout, Embedding, Linear, initial_weights
 from playground.model.norms import build_norm
 from playground.model.positions import RelativePositions, alibi, sinusoids
 from playground.model.trace import UNTRACED, Trace, or_untraced
@@ -40,11 +39,7 @@ class Embeddings(nn.Module):
         self.dropout = Dropout(config.dropout, "positions")
 
     def forward(self, ids: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
-        """Embed ids (B, T) int64 → (B, T, d_model); `keys` as in `place`.
-
-        Raises:
-            InputError: there is no token table, ids do not fit it, or T is over max_len.
-        """
+        """Embed ids (B, T) int64 → (B, T, d_model); InputError if they do not fit."""
         if self.tokens is None:
             raise InputError("This encoder has vocab_size=0, no token table; give embed_vectors raw vectors instead.")
         if ids.ndim != 2:
@@ -63,7 +58,7 @@ class Embeddings(nn.Module):
     def place(self, x: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
         """Add positions and segments to vectors (B, T, width), then norm, dropout and the map to d_model.
 
-        With an offset and `keys` (B, T), True = a token, positions skip padding.
+        With an offset and `keys` (B, T), positions skip padding.
         """
         trace = or_untraced(trace)
         x = trace.record("tokens", x)
@@ -78,11 +73,7 @@ class Embeddings(nn.Module):
         return trace.record("out", x if self.project is None else self.project(x))
 
     def position_vectors(self, n_tokens: int, keys: Tensor | None = None) -> Tensor:
-        """Return the table's rows for T tokens, (T, width); with `keys` as in `place`.
-
-        Raises:
-            InputError: T is over max_len.
-        """
+        """Return the rows for T tokens, (T, width); InputError if T is over max_len."""
         if n_tokens > self.config.max_len:
             raise InputError(
                 f"A sentence of {n_tokens} tokens is longer than the position table, which has "
@@ -96,7 +87,7 @@ class Embeddings(nn.Module):
         return self.positions.weight[first : first + n_tokens]
 
     def position_table(self) -> Tensor | None:
-        """The rows of tokens, (max_len, width), or None without a table."""
+        """The rows of tokens, (max_len, width), or None."""
         return self.position_vectors(self.config.max_len) if self.config.has_position_table else None
 
 
@@ -107,21 +98,21 @@ def check_vectors(x: Tensor, d_model: int) -> None:
 
 
 def build_layers(config: ModelConfig, block: Callable[[ModelConfig, int], nn.Module]) -> nn.ModuleList:
-    """Return a stack's blocks; shared weights are one block in every place."""
+    """Return a stack's blocks; shared weights are one block."""
     if config.share_layers:
         return nn.ModuleList([block(config, 0)] * config.n_layers)
     return nn.ModuleList(block(config, i) for i in range(config.n_layers))
 
 
 def build_relative(config: ModelConfig) -> RelativePositions | None:
-    """Return the learned numbers by distance, None without them."""
+    """Return the learned numbers by distance, or None."""
     return RelativePositions(config) if config.positions == "relative" else None
 
 
 def layer_masks(
     config: ModelConfig, relative: RelativePositions | None, allowed: Tensor | None, x: Tensor
 ) -> list[AttentionMask]:
-    """Return each layer's mask, from the mask over heads and x (B, T, d_model)."""
+    """Return each layer's mask, from one over heads and x (B, T, d_model)."""
     n_tokens, bias = x.shape[1], None
     if relative is not None:
         bias = relative.between(n_tokens)
@@ -135,9 +126,7 @@ def layer_masks(
 class Encoder(nn.Module):
     """A transformer encoder (Vaswani et al. 2017, section 3.1) in its config's variant, in eval mode.
 
-    Args:
-        config: the architecture.
-        seed: of the initial weights (see `initialise`). None allocates none (torch's meta device).
+    `seed` draws the initial weights (see `initialise`); None allocates none (torch's meta device).
     """
 
     def __init__(self, config: ModelConfig, seed: int | None = 0) -> None:
@@ -152,7 +141,7 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor | None = None, trace: Trace | None = UNTRACED) -> Tensor:
         """Encode token ids (B, T) int64 → (B, T, d_model); a trace changes no number.
 
-        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over pairs (see `over_heads`).
+        The mask is boolean, True = may attend: (B, T) over keys, or (B or 1, T, T) over pairs.
 
         Raises:
             InputError: ids or mask have another shape, or T is over max_len.
@@ -162,7 +151,7 @@ class Encoder(nn.Module):
         return self.encode(self.embed(ids, trace.scope("embed"), keys), mask, trace)
 
     def embed_vectors(self, x: Tensor, trace: Trace | None = UNTRACED) -> Tensor:
-        """Place raw vectors (B, T, width of the tables), as rows of the token table are placed (tutorials B and C)."""
+        """Place raw vectors (B, T, width of the tables) as rows of the table are."""
         check_vectors(x, self.config.embedding_width)
         return self.embed.place(x, or_untraced(trace).scope("embed"))
 
@@ -177,7 +166,7 @@ class Encoder(nn.Module):
     ) -> Tensor:
         """Run embedded vectors (B, T, d_model) through blocks and final norm; mask and trace as in `forward`.
 
-        The pass starts at `first_layer`, and ends before `end_layer`, then without the final norm.
+        It starts at `first_layer`, and ends before `end_layer`, then without the final norm.
         """
         check_vectors(x, self.config.d_model)
         trace = or_untraced(trace)

@@ -1,6 +1,6 @@
 """The whole transformer: an encoder, a decoder that reads from it, a score for every next token.
 
-Legend: B sentences, Ts/Tt source/target tokens.
+B sentences, Ts/Tt source/target tokens.
 """
 
 from dataclasses import replace
@@ -19,11 +19,7 @@ from playground.model.trace import UNTRACED, Trace, or_untraced
 
 
 class DecoderBlock(ResidualBlock):
-    """One layer of a decoder: self-attention, cross-attention, feed-forward.
-
-    A trace gets `self_attn.…`, `cross_attn.…`, `ffn.…`, `norm1.…` to `norm3.…`, `resid_mid`, `resid_cross`,
-    `resid_post` and `out`.
-    """
+    """One layer of a decoder: `self_attn`, `cross_attn`, `ffn`, `norm1` to `norm3`."""
 
     def __init__(self, config: ModelConfig, layer: int = 0) -> None:
         super().__init__(config)
@@ -43,10 +39,7 @@ class DecoderBlock(ResidualBlock):
         memory_mask: AttentionMask = UNMASKED,
         trace: Trace = UNTRACED,
     ) -> Tensor:
-        """x (B, Tt, d_model), memory (B, Ts, d_model) → (B, Tt, d_model).
-
-        `mask` is (Tt, Tt), `memory_mask` (Tt, Ts), as in `attend`. No norm reads the memory.
-        """
+        """x (B, Tt, d_model), memory (B, Ts, d_model) → (B, Tt, d_model); masks over (Tt, Tt) and (Tt, Ts)."""
         self_attn: Transform = partial(self.self_attn, mask=mask, trace=trace.scope("self_attn"))
         self_attn = sandwich(self_attn, self.post_norm1, trace.scope("post_norm1"))
         norm1 = partial(self.norm1, trace=trace.scope("norm1"))
@@ -86,10 +79,7 @@ class Decoder(nn.Module):
     ) -> Tensor:
         """Decode target ids (B, Tt) beside memory (B, Ts, d_model) → (B, Tt, d_model).
 
-        `memory_mask` is (B, Ts); `mask` (B, Tt) on top of the causal mask, or (B or 1, Tt, Tt) instead of it.
-
-        Raises:
-            InputError: ids, memory or a mask have another shape, or the target is over max_len.
+        `memory_mask` is (B, Ts); `mask` (B, Tt) on top of the causal one, or (B or 1, Tt, Tt) instead of it.
         """
         x = self.embed(ids, trace.scope("embed"))
         check_vectors(memory, self.config.d_model)
@@ -107,15 +97,7 @@ class Decoder(nn.Module):
 class EncoderDecoder(nn.Module):
     """A transformer (Vaswani et al. 2017, figure 1) in its config's variant, in eval mode.
 
-    Parameters are named `encoder.…`, as an `Encoder`'s; `decoder.…`; `fc.weight` and `fc.bias`.
-
-    Args:
-        config: of both halves; `vocab_size` is the source's.
-        tgt_vocab_size: words of the target language.
-        seed: as of `Encoder`.
-
-    Raises:
-        ConfigError: there is no target word.
+    The config's `vocab_size` is the source's. Parameters are named `encoder.…`, `decoder.…`, `fc.…`.
     """
 
     def __init__(self, config: ModelConfig, tgt_vocab_size: int, seed: int | None = 0) -> None:
@@ -138,8 +120,7 @@ class EncoderDecoder(nn.Module):
     ) -> Tensor:
         """Score every target word as the next one: (B, Ts), (B, Tt) int64 → (B, Tt, tgt_vocab_size).
 
-        `src_mask` is (B, Ts); `tgt_mask` as `mask` in `Decoder.forward`. A trace notes `encoder.…`, `decoder.…` and
-        `logits`.
+        `src_mask` is (B, Ts); `tgt_mask` as `mask` in `Decoder.forward`.
 
         Raises:
             InputError: ids or a mask have another shape, or a sentence is over max_len.

@@ -1,14 +1,16 @@
-"""Random weights: each tensor has a generator of its own, seeded by the model's seed and the tensor's name."""
+"""What is drawn at random: initial weights, a generator for each, by the model's seed and its name; and dropout."""
 
 import contextlib
 import hashlib
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor, nn
 
 from playground.config import Initialisation
+from playground.model.trace import UNTRACED, Trace
 
 
 class Linear(nn.Linear):
@@ -33,10 +35,7 @@ class Embedding(nn.Embedding):
 def initial_weights(
     model: nn.Module, seed: int | None, scheme: Initialisation, *, drawn: str | None = None
 ) -> Iterator[None]:
-    """Context in which a model's constructor makes its parts; then they are drawn, and it is in eval mode.
-
-    `drawn` is a part with weights of its own. Without a seed, the parts are on torch's meta device.
-    """
+    """Context in which a model's constructor makes its parts; then they are drawn, but for `drawn`."""
     with torch.device("meta") if seed is None else contextlib.nullcontext():
         yield
     if seed is not None:
@@ -48,11 +47,12 @@ def initial_weights(
 
 @torch.no_grad()
 def initialise(model: nn.Module, seed: int, scheme: Initialisation = "xavier", prefix: str = "") -> None:
-    """Draw every parameter of a model on the CPU; `prefix` is what their names start with.
+    """Draw every parameter of a model on the CPU; their names start with `prefix`.
 
-    `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused projection as if it
-    stood alone; biases 0; tables uniform with standard deviation 1/√width. `torch`: as torch.nn: weights and biases
-    uniform within 1/√in_features; tables standard normal. Norms get gain 1 and bias 0.
+    `xavier`: linear maps Xavier-uniform (Glorot & Bengio 2010, equation 16), each part of a fused one as if alone;
+    biases 0;
+    tables uniform with standard deviation 1/√width. `torch`: as torch.nn: uniform within 1/√in_features; tables
+    standard normal. Gains are 1.
     """
     for path, module in model.named_modules():
         for kind, parameter in module.named_parameters(recurse=False):
@@ -88,3 +88,44 @@ def generator(seed: int, name: str) -> torch.Generator:
     """Return a generator on the CPU that depends on a seed and a name alone."""
     digest = hashlib.blake2b(f"{seed}/{name}".encode(), digest_size=8).digest()
     return torch.Generator("cpu").manual_seed(int.from_bytes(digest, "little"))
+
+
+Point = Literal["positions", "attention", "feed-forward", "residual"]
+"""Embedded tokens; attention weights; the hidden layer; what sublayers add to the stream."""
+
+DROPOUT_POINTS: tuple[Point, ...] = get_args(Point)
+
+
+class Dropout(nn.Module):
+    """While training, zero numbers with probability p, divide the others by 1 − p (Srivastava et al. 2014)."""
+
+    def __init__(self, p: float, point: Point) -> None:
+        super().__init__()
+        self.p, self.point = p, point
+        self.generator: torch.Generator | None = None
+
+    @property
+    def drops(self) -> bool:
+        """Whether anything is dropped now."""
+        return self.training and self.p > 0
+
+    def forward(self, x: Tensor, trace: Trace = UNTRACED, name: str = "dropout") -> Tensor:
+        """Drop numbers of x; in train mode a trace notes `name`.in and `name`.out."""
+        if not self.training:
+            return x
+        x = trace.record(f"{name}.in", x)
+        if self.p > 0:
+            x = x * torch.empty_like(x).bernoulli_(1 - self.p, generator=self.generator).div_(1 - self.p)
+        return trace.record(f"{name}.out", x)
+
+
+def set_dropout(
+    model: nn.Module,
+    probabilities: Mapping[Point, float] | None = None,
+    generators: Mapping[Point, torch.Generator] | None = None,
+) -> None:
+    """Set a model's dropout by place; without a generator it draws from torch's, which all threads share."""
+    for module in model.modules():
+        if isinstance(module, Dropout):
+            module.p = (probabilities or {}).get(module.point, module.p)
+            module.generator = (generators or {}).get(module.point)

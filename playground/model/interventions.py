@@ -1,4 +1,4 @@
-"""What if: which changes a sentence's pass can have, and the trace that makes them."""
+"""What if: which changes a pass can have, and the trace that makes them."""
 
 import copy
 from collections import defaultdict
@@ -13,21 +13,18 @@ from playground.model.edits import Surroundings
 from playground.model.trace import UNTRACED, Trace
 
 Divided = tuple[tuple[Change, ...], tuple[tuple[Change, str], ...]]
-"""The changes that can apply together, and each other one with the reason why not."""
+"""The changes that apply together, and each other one with the reason."""
 
 
 class InterventionTrace(Trace):
     """Hand back changed tensors, from which the pass goes on, and record them.
 
-    Changes at one point apply by their kinds' ranks, then as given. Those that cannot apply are left to
-    `divide_changes`.
-
     Args:
-        rows: the changes of each sentence of the batch.
+        rows: the changes of each sentence of the batch; at one point they apply by rank, then as given.
         real: (B, T) bool, False = padding.
-        positions: (T, D), the first rows of the position table; needed to shuffle positions.
+        positions: (T, D), to shuffle.
         sources: for patches, by sentence: tensors by their names in a trace, without the sentence axis.
-        keep: as of `Trace`; None keeps nothing, and unchanged parts of the model run untraced.
+        keep: as of `Trace`; None keeps nothing, and unchanged parts run untraced.
     """
 
     def __init__(
@@ -60,7 +57,7 @@ class InterventionTrace(Trace):
         return child
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
-        """Note the tensor with its changes, and hand that back."""
+        """Change the tensor, note it, and hand it back."""
         point = f"{self._prefix}{name}"
         if name == "scores" and f"{self._prefix}pattern" in self._changes:
             for around, scores in zip(self._around, tensor, strict=True):
@@ -75,7 +72,6 @@ class InterventionTrace(Trace):
 
 
 def _apply(change: Change, changed: Tensor, computed: Tensor, around: Surroundings) -> None:
-    """Change one sentence's tensor in place; `computed` holds the original values."""
     strength = change.strength
     where, new = change.spec.edit(change, changed, computed, around)
     is_whole = strength == 1 or change.spec.blends

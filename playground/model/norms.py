@@ -26,7 +26,7 @@ class LayerNorm(nn.Module):
 
 
 class ScalarNorm(nn.Module):
-    """Tutorial A's norm: one gain and one bias, the unbiased deviation, eps added to it."""
+    """Tutorial A's norm: one gain, one bias, the unbiased deviation, eps added to it."""
 
     def __init__(self, eps: float, bias: bool = True) -> None:
         super().__init__()

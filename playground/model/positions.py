@@ -1,7 +1,4 @@
-"""Positions: a table of sines, queries and keys that turn, numbers added to scores, windows.
-
-Legend: T tokens, H heads.
-"""
+"""Positions: a table of sines, queries and keys that turn, numbers added to scores, windows. T tokens, H heads."""
 
 import math
 from functools import lru_cache
@@ -14,21 +11,21 @@ from playground.model.init import Embedding
 
 
 def frequencies(width: int, *, doubled: bool = False, base: float = 10_000.0) -> Tensor:
-    """Radians per position of each sine-cosine pair: (⌈width / 2⌉,), float64.
+    """Radians per position of each pair i: 1 / base^(2i / width), (⌈width / 2⌉,) float64.
 
-    1 / base^(2i / width) for pair i (Vaswani et al. 2017, section 3.5); `doubled` counts the exponent twice.
+    Vaswani et al. 2017, section 3.5; `doubled` counts the exponent twice.
     """
     exponents = torch.arange(0, width, 2, dtype=torch.float64, device="cpu") / width
     return base ** -(2 * exponents if doubled else exponents)
 
 
 def wavelengths(width: int, *, doubled: bool = False) -> Tensor:
-    """Positions after which each pair repeats: (⌈width / 2⌉,), float64."""
+    """Positions after which each pair repeats: (⌈width / 2⌉,)."""
     return 2 * math.pi / frequencies(width, doubled=doubled)
 
 
 def sinusoids(n_positions: int, width: int, *, doubled: bool = False) -> Tensor:
-    """Sines in even columns, cosines in odd ones: (n_positions, width), float32, on the CPU."""
+    """Sines in even columns, cosines in odd ones: (n_positions, width), float32."""
     positions = torch.arange(n_positions, dtype=torch.float64, device="cpu")
     angles = positions[:, None] * frequencies(width, doubled=doubled)  # (n_positions, ⌈width / 2⌉)
     pairs = torch.stack([angles.sin(), angles.cos()], dim=-1)  # (n_positions, ⌈width / 2⌉, 2)
@@ -37,7 +34,7 @@ def sinusoids(n_positions: int, width: int, *, doubled: bool = False) -> Tensor:
 
 @lru_cache(maxsize=32)
 def rotation(n_tokens: int, width: int, base: int, device: torch.device, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
-    """Cosines and sines of rotary positions, each (T, width / 2) (Su et al. 2021, equation 34)."""
+    """Cosines and sines, each (T, width / 2) (Su et al. 2021, equation 34)."""
     with torch.inference_mode(False):  # a pass with gradients may be the next to use them
         positions = torch.arange(n_tokens, dtype=torch.float64, device="cpu")
         angles = positions[:, None] * frequencies(width, base=base)  # (T, width / 2)
@@ -57,7 +54,7 @@ def rotate(x: Tensor, base: int) -> Tensor:
 def alibi_slopes(n_heads: int) -> Tensor:
     """What each head subtracts per token of distance: (H,), float64 (Press et al. 2022, section 3).
 
-    2^(−8/H), 2^(−16/H), … for a power of two; else those of the next lower power, and every second of the next higher.
+    2^(−8/H), 2^(−16/H), …; for no power of two those of the next lower one, then every second of the next higher.
     """
     power = 2 ** (n_heads.bit_length() - 1)
     slopes = [2 ** (-8 * (head + 1) / power) for head in range(power)]
@@ -66,9 +63,9 @@ def alibi_slopes(n_heads: int) -> Tensor:
 
 
 def distance_buckets(distances: Tensor, n_buckets: int, farthest: int) -> Tensor:
-    """The bucket of each distance key − query, int64, of any shape (Raffel et al. 2020, section 2.1).
+    """The bucket of each distance key − query, int64 (Raffel et al. 2020, section 2.1); later keys have the upper half.
 
-    The upper half is for keys behind the query. Half of each half has one distance each, the rest grow logarithmically.
+    Half of each half has one distance each, the rest grow logarithmically.
     """
     half = n_buckets // 2
     side = (distances > 0) * half
@@ -80,21 +77,21 @@ def distance_buckets(distances: Tensor, n_buckets: int, farthest: int) -> Tensor
 
 
 class RelativePositions(Embedding):
-    """A learned number for each bucket of distances and each head, added to the scores of all layers."""
+    """A learned number for each bucket of distances and head."""
 
     def __init__(self, config: ModelConfig) -> None:
         super().__init__(config.relative_buckets, config.n_heads)
         self.farthest = config.relative_distance
 
     def between(self, n_tokens: int) -> Tensor:
-        """(1, H, T, T), to be added to scores."""
+        """(1, H, T, T)."""
         buckets = distance_buckets(_distances(n_tokens, self.weight.device), self.num_embeddings, self.farthest)
         added: Tensor = self(buckets)  # (T, T, H)
         return added.permute(2, 0, 1)[None]
 
 
 def alibi(n_heads: int, n_tokens: int, like: Tensor) -> Tensor:
-    """(1, H, T, T), to be added to scores, with the device and type of `like`."""
+    """(1, H, T, T), as `like`."""
     distances = _distances(n_tokens, like.device).abs()
     return -alibi_slopes(n_heads).to(like)[:, None, None] * distances[None, None].to(like.dtype)
 

@@ -76,10 +76,7 @@ class Trace(Mapping[str, Tensor]):
         return child
 
     def record(self, name: str, tensor: Tensor) -> Tensor:
-        """Note the tensor and return it, so that a traced line still reads as its equation.
-
-        A trace that returns another tensor changes the pass from here on (`playground.model.interventions`).
-        """
+        """Note the tensor and return it; a trace that returns another one changes the pass (`model.interventions`)."""
         if self._keep(self._prefix + name):
             self._tensors[self._prefix + name] = tensor
         return tensor
@@ -101,8 +98,6 @@ class Trace(Mapping[str, Tensor]):
 
 
 class _Untraced(Trace):
-    """Records nothing."""
-
     recording = False
 
     def scope(self, name: str) -> Trace:

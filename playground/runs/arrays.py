@@ -11,7 +11,7 @@ from playground.model.trace import ByName
 Array = NDArray[np.float32]
 
 FLOAT32_ROUNDING = 1e-6
-"""Numbers of two runs may differ by this share of their size, or of 1, by rounding alone."""
+"""Numbers of two runs may differ by this share of their size, or of 1."""
 
 
 def freeze(*arrays: NDArray[np.generic]) -> None:

@@ -1,7 +1,4 @@
-"""What bounds a pass: the device, a server's limits, and where a long computation may end early.
-
-A computation calls `check_interrupted` between passes; who starts it says what that checks.
-"""
+"""What bounds a pass: the device, a server's limits, and where a long computation may end early."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -54,7 +51,7 @@ def check_interrupted() -> None:
 
 @contextmanager
 def interruptible(check: Check) -> Iterator[None]:
-    """Context in which `check_interrupted` calls `check`, in this thread."""
+    """Context in which `check_interrupted` calls `check`."""
     token = _CHECK.set(check)
     try:
         yield
@@ -73,7 +70,7 @@ _VECTORS = 7
 
 
 def check_budget(config: ModelConfig, max_parameters: int) -> None:
-    """Raise a TooLargeError for a model with more than `max_parameters`; counting it stays possible."""
+    """Raise a TooLargeError for a model with more than `max_parameters`."""
     _check_parameters(count_parameters(config).total, max_parameters)
 
 
@@ -101,7 +98,7 @@ def check_kept(config: ModelConfig, n_tokens: int) -> None:
 
 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:
-    """Raise a TooLargeError for a pair with too many attention weights."""
+    """Raise a TooLargeError for too many attention weights."""
     _check_numbers(config.n_layers * config.n_heads * (n_source**2 + n_target**2 + n_target * n_source))
 
 

@@ -1,6 +1,6 @@
 """One bounded pass: (encoder, batch, sentence) → `Run`, the arrays of every page; one layer in full.
 
-Legend: T tokens, padding included; H heads; D = d_model.
+T tokens, padding included; H heads; D = d_model.
 """
 
 import copy
@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.model import Encoder, dropout
+from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
 from playground.model.changes import Change
+from playground.model.init import DROPOUT_POINTS, set_dropout
 from playground.model.interventions import InterventionTrace
 from playground.model.positions import window_mask
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
@@ -26,7 +27,7 @@ from playground.runs.forward_pass import Sources, intervention_trace, read_rows,
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")
-"""Intermediates that no page needs of every layer."""
+"""Points that no page needs of every layer."""
 
 
 Hidden = Literal["", "padding query", "padding key", "causal", "window"]
@@ -39,15 +40,15 @@ class Run:
 
     config: ModelConfig
     tokens: tuple[str, ...]
-    """The sentence's pieces, and `[PAD]` up to T."""
+    """`[PAD]` up to T."""
     special: NDArray[np.bool_]
-    """(T,): added by the tokenizer, padding included."""
+    """(T,): added by the tokenizer, or padding."""
     padding: NDArray[np.bool_]
     """(T,)"""
     allowed: NDArray[np.bool_]
-    """(T, T): the keys that each query may attend to, before windows."""
+    """(T, T), before windows."""
     arrays: Mapping[str, Array]
-    """The trace without its sentence axis, read-only."""
+    """The trace without its sentence axis."""
     device: str
     seconds: float
     interventions: tuple[Change, ...] = ()
@@ -65,11 +66,11 @@ class Run:
         return list(self.tokens[: self.n_real])
 
     def pattern(self, layer: int) -> Array:
-        """One layer's attention: (H, T, T); padding's own rows are zero."""
+        """One layer's attention: (H, T, T); padding's rows are zero."""
         return self.arrays[f"layers.{layer}.attn.pattern"] * ~self.padding[:, None]
 
     def allowed_in(self, layer: int) -> NDArray[np.bool_]:
-        """(T, T): the keys that each query may attend to in a layer."""
+        """(T, T), in a layer."""
         window = self.config.window_of(layer)
         return self.allowed & window_mask(len(self.tokens), window)[0].numpy() if window else self.allowed
 
@@ -78,7 +79,7 @@ class Run:
         return np.stack([self.allowed_in(layer) for layer in range(self.config.n_layers)])
 
     def why_hidden(self, layer: int, query: int, key: int) -> Hidden:
-        """What hides a key from a query in a layer; empty if nothing does."""
+        """What hides a key from a query; empty if nothing does."""
         if self.padding[query]:
             return "padding query"
         if self.padding[key]:
@@ -92,7 +93,7 @@ class Run:
         return tuple(sorted((each for each in self.interventions if each.point == name), key=lambda each: each.rank))
 
     def change(self, name: str) -> Array | None:
-        """What changes added at a point; None if nothing was changed."""
+        """What changes added at a point, or None."""
         return self.arrays[name] - self.computed[name] if name in self.computed else None
 
     def patterns(self) -> Array:
@@ -101,7 +102,7 @@ class Run:
 
 
 def residual_points(config: ModelConfig) -> list[str]:
-    """Names of the residual stream: what the first block reads, and what leaves each block."""
+    """Names of the stream before the first block and after each."""
     return ["embed.out", *(f"layers.{i}.out" for i in range(config.n_layers))]
 
 
@@ -123,8 +124,8 @@ def run(
 ) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode.
 
-    `seed` draws word vectors if there is no token table; `keep` chooses points of the trace. Patches take vectors from
-    `sources`, else from untouched runs of the batch.
+    `seed` draws word vectors without a token table; `keep` chooses points of the trace; patches take from `sources`,
+    else from untouched runs.
 
     Raises:
         InterventionError: an intervention cannot apply.
@@ -163,21 +164,20 @@ class LayerRun:
     """A pass, as one layer saw it."""
 
     run: Run
-    """With the whole trace of the embeddings and this layer."""
+    """With all of the embeddings and this layer."""
     layer: int
     merged: Array
     """(T, D): the heads' results joined, before W_O."""
     learned: Mapping[str, Array]
-    """By name, read-only: `embed.positions`, `embed.segments`; `gain` and `bias` of norms; of linear maps what the
-    first number of an output takes, with biases: `q.weight` (H, D), `k`, `v` alike, `o`, `up`, `gate`, `embed.project`
-    (1, n), `down` (1, d_ff)."""
+    """By name: `embed.positions`, `embed.segments`; of norms all; of linear maps what the first number of an output
+    takes: `q.weight` (H, D), `q.bias`, `k`, `v`, `o`, `up`, `gate`, `embed.project` (1, n), `down` (1, d_ff)."""
 
     def __getitem__(self, name: str) -> Array:
         """An array of this layer, such as `attn.q`."""
         return self.run.arrays[f"layers.{self.layer}.{name}"]
 
     def computed(self, name: str) -> Array:
-        """An array of this layer before interventions."""
+        """The same before interventions."""
         return self.run.computed.get(f"layers.{self.layer}.{name}", self[name])
 
 
@@ -192,7 +192,7 @@ def trace_layer(
     interventions: Sequence[Change] = (),
     sources: Sources | None = None,
 ) -> LayerRun:
-    """Run one sentence and keep all of one layer; arguments and errors as of `run`."""
+    """Run one sentence and keep all of one layer; as `run`."""
     options: dict[str, Any] = {"seed": seed, "causal": causal, "interventions": interventions, "sources": sources}
     result = run(encoder, batch, sentence, keep=lambda name: is_of_layer(name, layer), **options)
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
@@ -203,7 +203,7 @@ def trace_layer(
 
 
 def is_of_layer(name: str, layer: int) -> bool:
-    """Whether a point is the embeddings', this layer's, or every layer's bias."""
+    """Whether a point is the embeddings', this layer's, or the bias."""
     return name.startswith(("embed.", "position_bias", f"layers.{layer}."))
 
 
@@ -215,9 +215,7 @@ def _embedding_numbers(encoder: Encoder, n_tokens: int) -> dict[str, Tensor]:
     if embed.segments is not None:
         numbers["embed.segments"] = embed.segments.weight[0]
     if embed.project is not None:
-        linear = embed.project
-        numbers["embed.project.weight"] = linear.weight[:1]
-        numbers["embed.project.bias"] = linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
+        numbers["embed.project.weight"], numbers["embed.project.bias"] = _first_row(embed.project)
     return numbers
 
 
@@ -226,8 +224,7 @@ def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
     rows = {name: (weight[:, 0], bias[:, 0]) for name, (weight, bias) in maps_by_head(attn).items()}
     for name, linear in (("o", attn.o), ("up", block.ffn.up), ("gate", block.ffn.gate), ("down", block.ffn.down)):
         if linear is not None:
-            bias = linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
-            rows[name] = (linear.weight[:1], bias)
+            rows[name] = _first_row(linear)
     norms = {"norm1": block.norm1, "norm2": block.norm2, "post_norm1": block.post_norm1, "post_norm2": block.post_norm2}
     norms |= {"q_norm": attn.q_norm, "k_norm": attn.k_norm}
     numbers: dict[str, Tensor] = {}
@@ -236,6 +233,10 @@ def _block_numbers(block: EncoderBlock) -> dict[str, Tensor]:
     for name, (weight, bias) in rows.items():
         numbers |= {f"{name}.weight": weight, f"{name}.bias": bias}
     return numbers
+
+
+def _first_row(linear: nn.Linear) -> tuple[Tensor, Tensor]:
+    return linear.weight[:1], linear.weight.new_zeros(1) if linear.bias is None else linear.bias[:1]
 
 
 def _norm_numbers(name: str, norm: nn.Module) -> dict[str, Tensor]:
@@ -249,44 +250,18 @@ DROPOUT_PLACES = {
     "inside the feed-forward": "layers.{}.ffn.hidden_dropout",
     "after the feed-forward": "layers.{}.ffn.dropout",
 }
-"""Where this model drops, in order, and the trace's name; `{}` is the layer."""
-
-TUTORIAL_DROPOUTS = {
-    "A": tuple(DROPOUT_PLACES),
-    "B": (),
-    "C": ("after attention", "inside the feed-forward", "after the feed-forward"),
-    "D": tuple(DROPOUT_PLACES),
-    "E": ("after positions", "after attention", "inside the feed-forward", "after the feed-forward"),
-}
-"""Where each tutorial's own code drops."""
-
-
-@dataclass(frozen=True)
-class Drop:
-    """What one dropout was given and what it handed on."""
-
-    before: Array
-    after: Array
-
-
-@dataclass(frozen=True)
-class DroppedRun:
-    """A pass in train mode."""
-
-    run: Run
-    drops: Mapping[str, Drop]
-    """By place."""
+"""Where this model drops, and the trace's name; `{}` is the layer."""
 
 
 def run_with_dropout(
     encoder: Encoder, batch: Batch, sentence: int, layer: int, *, seed: int, causal: bool = False
-) -> DroppedRun:
-    """Run one sentence in train mode and keep one layer's dropouts; the encoder stays as it is."""
+) -> tuple[Run, dict[str, tuple[Array, Array]]]:
+    """Run one sentence in train mode; return the run, and each place's input and output in one layer."""
     weights = (*encoder.parameters(), *encoder.buffers())
     private = copy.deepcopy(encoder, {id(tensor): tensor for tensor in weights})  # own modules, the same weights
     generator = torch.Generator(next(encoder.parameters()).device).manual_seed(seed)
-    dropout.set_dropout(private, generators=dict.fromkeys(dropout.DROPOUT_POINTS, generator))
+    set_dropout(private, generators=dict.fromkeys(DROPOUT_POINTS, generator))
     result = run(private.train(), batch, sentence, seed=seed, causal=causal, keep=lambda name: is_of_layer(name, layer))
     names = {place: point.format(layer) for place, point in DROPOUT_PLACES.items()}
-    drops = {place: Drop(result.arrays[f"{name}.in"], result.arrays[f"{name}.out"]) for place, name in names.items()}
-    return DroppedRun(result, drops)
+    arrays = result.arrays
+    return result, {place: (arrays[f"{name}.in"], arrays[f"{name}.out"]) for place, name in names.items()}

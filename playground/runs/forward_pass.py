@@ -1,6 +1,6 @@
 """One pass of some rows through an encoder, or through some of its layers.
 
-Legend: B rows, each a sentence or one of its variants; T tokens, padding included; D = d_model.
+B rows, each a sentence or a variant; T tokens, padding included; D = d_model.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -28,7 +28,7 @@ class Rows:
     """What goes through an encoder together."""
 
     x: Tensor
-    """Ids (B, T), or raw vectors (B, T, width) without a token table; else what layer `start` reads, (B, T, D)."""
+    """Ids (B, T), raw vectors (B, T, width), or what layer `start` reads, (B, T, D)."""
     mask: Tensor
     """(B or 1, T or 1, T) bool, True = may attend."""
     start: int = EMBEDDINGS
@@ -43,10 +43,7 @@ class Rows:
 
 
 def read_rows(encoder: Encoder, batch: Batch, sentences: Sequence[int], *, seed: int = 0, causal: bool = False) -> Rows:
-    """Return sentences of a batch as an encoder reads them; `causal` hides later tokens.
-
-    Without a token table, word vectors are drawn from the seed; padding's are zero.
-    """
+    """Return sentences of a batch as an encoder reads them; `causal` hides later tokens."""
     x = torch.stack([_read_sentence(encoder, batch, sentence, seed) for sentence in sentences])
     return Rows(x, read_mask(batch, sentences, causal=causal).to(x.device))
 
@@ -59,11 +56,7 @@ def read_mask(batch: Batch, sentences: Sequence[int], *, causal: bool) -> Tensor
 
 @torch.inference_mode()
 def run_rows(encoder: Encoder, rows: Rows, trace: Trace = UNTRACED, *, end: int | None = None) -> Tensor:
-    """Run rows without gradients → (B, T, D), what leaves the encoder, or enters layer `end`.
-
-    Raises:
-        InputError: the sentences are over max_len.
-    """
+    """Run rows without gradients → (B, T, D), what leaves the encoder, or enters layer `end`."""
     x = rows.x
     if rows.start == EMBEDDINGS:
         x = encoder.embed(x, trace.scope("embed")) if encoder.config.vocab_size else encoder.embed_vectors(x, trace)
@@ -71,7 +64,6 @@ def run_rows(encoder: Encoder, rows: Rows, trace: Trace = UNTRACED, *, end: int 
 
 
 def _read_sentence(encoder: Encoder, batch: Batch, sentence: int, seed: int) -> Tensor:
-    """Ids (T,), or word vectors (T, D)."""
     weights, width = next(encoder.parameters()), encoder.config.embedding_width
     ids, words = batch.ids[sentence], batch.tokens[sentence]
     if encoder.config.vocab_size:
@@ -102,11 +94,7 @@ def intervention_trace(
     sources: Sources | None,
     keep: Callable[[str], bool] | None,
 ) -> Trace:
-    """Return the trace of one pass over copies of a sentence, a row each.
-
-    Raises:
-        InterventionError: an intervention cannot apply beside the others of its row.
-    """
+    """Return the trace of one pass over copies of a sentence, a row each; InterventionError if a row cannot be."""
     every = [each for interventions in rows for each in interventions if each.strength != 0]
     if not every and keep is not None:
         return Trace(keep)
@@ -138,7 +126,6 @@ def intervention_trace(
 def _run_source(
     encoder: Encoder, batch: Batch, sentence: int, names: set[str], *, seed: int, causal: bool
 ) -> dict[str, Tensor]:
-    """The points of a sentence's untouched pass."""
     trace = Trace(names.__contains__)
     run_rows(encoder, read_rows(encoder, batch, [sentence], seed=seed, causal=causal), trace)
     return {name: tensor[0] for name, tensor in trace.items()}

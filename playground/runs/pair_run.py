@@ -1,6 +1,6 @@
 """One bounded pass of an encoder–decoder: (model, source, target) → `PairRun`.
 
-Legend: Ts/Tt source/target tokens, padding included; Tq/Tk queries/keys, L layers, H heads, V target words.
+Ts/Tt source/target tokens, padding included; Tq/Tk queries/keys, L layers, H heads, V target words.
 """
 
 from collections.abc import Mapping
@@ -43,9 +43,9 @@ class Side:
 
 @dataclass(frozen=True)
 class PairRun:
-    """What an encoder–decoder did with a source and a target; arrays are read-only.
+    """What an encoder–decoder did with a source and a target.
 
-    Masks (T…, T…) as of `build_masks`; patterns (L, H, Tq, Tk) as of `ATTENTION_POINTS`; logits (Tt, V).
+    Masks as of `build_masks`; patterns (L, H, Tq, Tk); logits (Tt, V).
     """
 
     config: ModelConfig
@@ -58,7 +58,7 @@ class PairRun:
     seconds: float
 
     def sides(self, attention: str) -> tuple[Side, Side]:
-        """The queries' side and the keys' side of an attention."""
+        """The queries' side and the keys' side."""
         queries = self.source if attention == "encoder self" else self.target
         return queries, self.target if attention == "decoder self" else self.source
 
@@ -70,7 +70,7 @@ class PairRun:
         return np.broadcast_to(~keys.padding, (queries.padding.size, keys.padding.size))
 
     def next_words(self, position: int) -> NDArray[np.float64]:
-        """Each word's probability of coming next after a target position, (V,)."""
+        """Each word's probability after a target position, (V,)."""
         logits = self.logits[position].astype(np.float64)
         weights = np.exp(logits - logits.max())
         probabilities: NDArray[np.float64] = weights / weights.sum()
@@ -92,12 +92,7 @@ def build_masks(source_keys: Tensor, target_keys: Tensor) -> dict[str, Tensor]:
 
 
 def run_pair(model: EncoderDecoder, source: Batch, target: Batch, sentence: int = 0, line: int = 0) -> PairRun:
-    """Run one sentence of a source batch and one of a target batch.
-
-    Raises:
-        TooLargeError: there are too many attention weights.
-        InputError: a sentence is over max_len.
-    """
+    """Run one sentence of each batch; TooLargeError, or InputError if one is over max_len."""
     config, device = model.config, next(model.parameters()).device
     check_pair_patterns(config, source.ids.shape[1], target.ids.shape[1])
     source_ids, source_keys = (rows[sentence : sentence + 1].to(device) for rows in (source.ids, source.mask))

@@ -14,5 +14,5 @@ def read_table(path: Path) -> Any:
 
 
 def load_data(module: str) -> Any:
-    """Return what the YAML file beside a module, under the same name, says; `module` is its `__file__`."""
+    """Return what the YAML beside a module says; `module` is its `__file__`."""
     return read_table(Path(module).with_suffix(".yaml"))

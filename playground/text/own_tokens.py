@@ -1,4 +1,4 @@
-"""Tokenizers for somebody's own model: words of a vocabulary file, checked first, and ids typed as numbers."""
+"""Tokenizers for somebody's own model: words of a vocabulary file, and ids typed as numbers."""
 
 import json
 import re
@@ -11,15 +11,15 @@ from playground.text.tokenizer import EncodedSentence, Tokenizer, visible
 from playground.text.wording import join_words, quote_word
 
 UNKNOWN_NAMES = ("[UNK]", "<unk>", "<UNK>", "[unk]", "<oov>", "<OOV>", "UNK", "unk")
-"""Names of the token that stands for every other word; the first one in a vocabulary counts."""
+"""Of the token that stands for other words; the first in a vocabulary counts."""
 
 PAD_NAMES = ("[PAD]", "<pad>", "<PAD>", "[pad]")
 
 MAX_VOCABULARY_BYTES = 2 * 2**20
-"""Of one file: twice GPT-2's."""
+"""Twice GPT-2's."""
 
 MAX_WORDS = 100_000
-"""Of one file; GPT-2's has 50,257."""
+"""GPT-2 has 50,257."""
 
 _PIECE, _PART = re.compile(r"\S+"), re.compile(r"\w+|[^\w\s]")
 _ID = re.compile(r"[^\s,;()\[\]]+")
@@ -29,14 +29,7 @@ _NAMED = 5
 
 
 class VocabularyTokenizer(Tokenizer):
-    """Words → the ids that a vocabulary gives them.
-
-    Text is cut at blanks, and around punctuation if a piece is no word of the vocabulary. With the blank as a token the
-    vocabulary is one of characters, and text is cut after each.
-
-    Args:
-        ids: each word's id; at least one.
-    """
+    """Words → the ids of a vocabulary; cut at blanks and marks, or after each character if the blank is a token."""
 
     def __init__(self, ids: Mapping[str, int]) -> None:
         self.name = "vocabulary"
@@ -48,7 +41,7 @@ class VocabularyTokenizer(Tokenizer):
         self._words = {token_id: word for word, token_id in ids.items()}
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the word with this id, or the id if no word has it; raises IndexError outside the vocabulary."""
+        """Return the word, or the id if no word has it."""
         self._check_id(token_id)
         return visible(self._words.get(token_id, str(token_id)))
 
@@ -78,11 +71,7 @@ class VocabularyTokenizer(Tokenizer):
 
 
 class IdTokenizer(Tokenizer):
-    """Ids that are typed as numbers, between blanks, commas or brackets; a token is its own id.
-
-    Args:
-        n_ids: how many ids there are, counted from 0.
-    """
+    """Ids from 0 to `n_ids` - 1, typed as numbers between blanks, commas or brackets."""
 
     def __init__(self, n_ids: int) -> None:
         self.name = "ids"
@@ -90,7 +79,7 @@ class IdTokenizer(Tokenizer):
         self.pad_id = 0
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the id itself; raises IndexError outside the vocabulary."""
+        """Return the id itself."""
         self._check_id(token_id)
         return str(token_id)
 
@@ -109,20 +98,16 @@ class IdTokenizer(Tokenizer):
 
 
 def _encoded(ids: list[int], tokens: list[str], places: list[tuple[int, int]], unknown: list[bool]) -> EncodedSentence:
-    """Return the tokens that are kept of those at `places`; none is special."""
     n = len(ids)
     return EncodedSentence(ids, tokens, places[:n], [False] * n, unknown, truncated=len(places) - n)
 
 
 def read_vocabulary(data: bytes, n_rows: int) -> dict[str, int]:
-    """Read the id of each word: from one word a line, from 0 on, or from JSON, a dictionary of ids or a list of words.
-
-    Args:
-        data: the file.
-        n_rows: of the token table that the ids point into.
+    """Read the id of each word: one word a line, or JSON, a dictionary of ids or a list of words.
 
     Raises:
-        InputError: the file is too large, no text, or damaged; or a word or an id is there twice, or fits no row.
+        InputError: the file is too large, no text, or damaged; or a word or an id is there twice, or fits none of
+        `n_rows`.
     """
     if len(data) > MAX_VOCABULARY_BYTES:
         raise InputError(f"A vocabulary may have {MAX_VOCABULARY_BYTES // 2**20} MB.")

@@ -1,7 +1,6 @@
 """A stranger's `tokenizer.json`: checked against `tokenizer_parts.yaml` before the library `tokenizers` reads it.
 
-That library does whatever a file asks for: templates that repeat the text, replacements that grow, tables that take
-gigabytes. What the table lists is bounded; anything else is refused by name.
+That library does whatever a file asks for: templates that repeat the text, replacements that grow, tables of gigabytes.
 """
 
 import base64
@@ -28,27 +27,27 @@ from playground.text.tokenizer import (
 from playground.text.wording import quote_text
 
 MAX_TOKENIZER_BYTES = 20_000_000
-"""Of a `tokenizer.json`; the largest of the usual ones have 17 MB."""
+"""The largest of the usual ones have 17 MB."""
 
 MAX_VOCABULARY = 300_000
-"""Tokens; mT5 has 250,112."""
+"""mT5 has 250,112."""
 
 _MAX_VALUES = 9 * MAX_VOCABULARY
-"""Of all JSON: tokens with ids, and their merges, two for each token, of two pieces each."""
+"""Of JSON."""
 
 _MAX_PARTS = 16
 """Of a sequence of normalizers, of a template, …"""
 
 _LONGEST_REPLACED = 64
-"""Bytes that a table of characters puts in the place of one; the longest that Unicode asks for has 33."""
+"""Bytes in the place of one character; Unicode asks for 33."""
 
 _PROBLEM = "no tokenizer can be read from it"
 
 _KINDS = {"WordPiece": "wordpiece", "BPE": "bpe", "Unigram": "unigram", "WordLevel": "word"}
-"""Kinds of models, and our names."""
+"""Models, and our names."""
 
 _QUICK_PATTERNS = (" {2,}", r"\s+", "\n", r"[\s\S]")
-"""Regular expressions of published tokenizers that take linear time."""
+"""Of linear time."""
 
 Check: TypeAlias = Callable[[Any], bool]
 
@@ -76,7 +75,6 @@ def _is_dict(check: Check, most: int = _MAX_PARTS) -> Check:
 
 
 def _has(**checks: Check) -> Check:
-    """Check a dictionary with some of these entries and no others."""
     return lambda value: (
         isinstance(value, dict) and all(name in checks and checks[name](each) for name, each in value.items())
     )
@@ -93,7 +91,7 @@ def _is_pattern(value: Any) -> bool:
 
 
 def _is_table_of_characters(value: Any) -> bool:
-    """SentencePiece's: the size of a trie in four bytes, the trie, and the texts that it points at."""
+    """SentencePiece's: the size of a trie, the trie, and the texts that it points at."""
     try:
         data = base64.b64decode(value or "", validate=True)
     except (TypeError, binascii.Error):
@@ -104,7 +102,7 @@ def _is_table_of_characters(value: Any) -> bool:
 
 
 def _is_template(value: Any) -> bool:
-    """Check a template's pieces: each is a text or a special token, and each text comes once."""
+    """Each text comes once."""
     place = _has(id=_is_word, type_id=_is_id)
     if not _is_list(_has(SpecialToken=place, Sequence=place))(value):
         return False
@@ -134,16 +132,16 @@ _ADDED_FLAGS = dict.fromkeys(("single_word", "lstrip", "rstrip", "normalized", "
 _ADDED = _is_list(_has(id=_is_id, content=lambda value: _is_word(value) and value != "", **_ADDED_FLAGS), 5_000)
 
 _GROWING = ("Precompiled", "Prepend", "NFKC", "NFKD")
-"""Normalizers that may make a text longer: each once."""
+"""They lengthen a text: each once."""
 
 
 def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:
     """Read the trained tokenizer of a `tokenizer.json`: WordPiece, BPE, Unigram or whole words.
 
-    A file that is not known by its hash is read and tried in processes of their own first, with limits (`trial`).
+    A file that is not known by its hash is tried in a process of its own first, with limits.
 
     Raises:
-        InputError: it is not a tokenizer's, or asks for something that the table does not list.
+        InputError: it is no tokenizer, or asks for something that the table does not list.
     """
     try:
         if len(content) > MAX_TOKENIZER_BYTES:
@@ -163,7 +161,7 @@ def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:
 
 
 def _check(given: Any) -> dict[str, Any]:
-    """Return a tokenizer's description without its decoder, padding and truncation, which nothing here uses."""
+    """Return a tokenizer's description without what nothing here uses: decoder, padding, truncation."""
     if not isinstance(given, dict) or not isinstance(given.get("model"), dict):
         raise InputError("it describes no model")
     if not _ADDED(given.get("added_tokens", [])):
@@ -176,7 +174,7 @@ def _check(given: Any) -> dict[str, Any]:
 
 
 def _check_part(name: str, part: Any) -> None:
-    """Raise InputError for the first entry of a part that is not in the table."""
+    """Raise InputError for the first entry that is not in the table."""
     steps: Any = [part]
     if isinstance(part, dict) and part.get("type") == "Sequence":
         rest = [each for key, each in part.items() if key != "type"]
@@ -203,5 +201,4 @@ def _is_allowed(works: str | list[str], value: Any) -> bool:
 
 
 def _visible_if_bytes(piece: str) -> str:
-    """Show a byte-level piece as the text it stands for; a special token, which is none, as it is."""
     return visible_bytes(piece) if all(map(BYTE_OF_CHARACTER.__contains__, piece)) else visible(piece)

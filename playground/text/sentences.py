@@ -1,4 +1,4 @@
-"""Typed text → clean sentences with notes on what was changed; their words, pronouns and script."""
+"""Typed text → clean sentences with notes on changes; their words, pronouns and script."""
 
 import re
 import unicodedata
@@ -64,13 +64,13 @@ class Word(NamedTuple):
     end: int
 
     def overlaps(self, start: int, end: int) -> bool:
-        """Whether any character from `start` up to `end` is the word's."""
+        """Whether characters from `start` up to `end` meet the word's."""
         return start < self.end and end > self.start
 
 
 @lru_cache(maxsize=256)
 def split_words(sentence: str) -> tuple[Word, ...]:
-    """Split at blanks; punctuation at the ends, and each Chinese or Japanese character, is a word of its own."""
+    """Split at blanks; marks at the ends, and Chinese and Japanese characters, are words."""
     words = []
     for chunk in _CHUNK.finditer(sentence):
         start, end = chunk.span()
@@ -86,7 +86,7 @@ def split_words(sentence: str) -> tuple[Word, ...]:
 
 
 def leave_out(sentence: str, word: Word) -> str:
-    """Return the sentence without a word, with one blank in its place."""
+    """Return the sentence without a word."""
     before, after = sentence[: word.start], sentence[word.end :]
     if not before.strip() or not after.strip():
         return f"{before}{after}".strip()
@@ -143,7 +143,7 @@ _NOUNS_IN_LY = frozenset({"assembly", "belly", "bully", "butterfly", "family", "
 
 
 def find_nouns(words: Sequence[str]) -> list[int]:
-    """Return the places of names, and of words behind a determiner, preposition or verb that are not common others."""
+    """Return the places of names, and of uncommon words behind a determiner, preposition or verb."""
     found, is_open = [], True
     for place, word in enumerate(words):
         lower = word.lower()
@@ -173,7 +173,7 @@ def _is_past(word: str) -> bool:
 
 
 def choose_pronoun(words: Sequence[str]) -> int | None:
-    """Return the place of the pronoun worth asking about: two nouns before it, then *it* or *they*, then the first."""
+    """Return the place of the pronoun worth asking about: two nouns before it, *it* or *they*, the first."""
     nouns = find_nouns(words)
 
     def rank(place: int) -> tuple[int, bool]:

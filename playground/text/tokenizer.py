@@ -1,4 +1,4 @@
-"""One interface for every tokenizer, sentences in, a padded `Batch` out. B sentences, T tokens in the longest."""
+"""One interface for every tokenizer: sentences in, a padded `Batch` out. B sentences, T tokens."""
 
 import sys
 from abc import ABC, abstractmethod
@@ -21,7 +21,7 @@ from playground.text.wording import quote_text
 
 @dataclass(frozen=True)
 class Batch:
-    """Sentences as padded ids for the model, and as unpadded lists, one item a token."""
+    """Sentences as padded ids, and as unpadded lists, one item a token."""
 
     ids: Tensor
     """(B, T) int64."""
@@ -61,7 +61,7 @@ class EncodedSentence:
 
 
 def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id: int) -> Batch:
-    """Return the batch of encoded sentences, padded."""
+    """Return the padded batch of sentences."""
     lengths = torch.tensor([len(one.ids) for one in encoded], dtype=torch.int64)
     width = max(lengths.tolist(), default=0)
     ids = torch.full((len(sentences), width), pad_id)  # (B, T)
@@ -80,7 +80,7 @@ def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id
 
 
 def draw_vectors(words: Sequence[str], d_model: int, seed: int) -> Tensor:
-    """Draw a standard normal vector for each word, from the seed and the word alone: (T, d_model) float32."""
+    """Draw a standard normal vector for each word, from seed and word alone: (T, d_model)."""
     drawn = {word: _draw_vector(word, d_model, seed) for word in set(words)}
     return torch.from_numpy(np.array([drawn[word] for word in words], np.float32).reshape(len(words), d_model))
 
@@ -95,7 +95,7 @@ OTHER_BYTES = [byte for byte in range(0x100) if byte not in PRINTABLE_BYTES]
 BYTE_OF_CHARACTER = {chr(byte): byte for byte in PRINTABLE_BYTES} | {
     chr(0x100 + position): byte for position, byte in enumerate(OTHER_BYTES)
 }
-"""The byte behind each character of a byte-level piece (Radford et al. 2019, as GPT-2 was released)."""
+"""The byte behind each character of a byte-level piece (Radford et al. 2019, as released)."""
 
 UNDECODABLE = {0xDC00 + byte: f"⟨{byte:02X}⟩" for byte in range(0x80, 0x100)}  # as "surrogateescape" leaves them
 CONTROL = {code: f"⟨{code:02X}⟩" for code in (*range(0x20), *range(0x7F, 0xA0))}
@@ -103,24 +103,23 @@ VISIBLE = UNDECODABLE | CONTROL | {ord(" "): "␣", ord("\n"): "⏎", ord("\t"):
 
 
 def visible(piece: str) -> str:
-    """Show blanks and control characters: "a b" → "a␣b", NUL → "⟨00⟩"."""
+    """Show blanks and control characters: "a b" → "a␣b"."""
     return piece.translate(VISIBLE)
 
 
 def visible_bytes(piece: str) -> str:
-    """Show a byte-level piece as its text: "Ġstreet" → "␣street", half a character → "⟨E2⟩"."""
+    """Show a byte-level piece: "Ġstreet" → "␣street", half a character → "⟨E2⟩"."""
     data = bytes(BYTE_OF_CHARACTER[character] for character in piece)
     return visible(data.decode("utf-8", errors="surrogateescape"))
 
 
 PAD, UNKNOWN = "[PAD]", "[UNK]"
 PADS, UNKNOWNS = (PAD, "<pad>"), (UNKNOWN, "<unk>")
-"""How published tokenizers write them."""
 
 
 @contextmanager
 def backend_errors(problem: str) -> Iterator[None]:
-    """Context in which the library's untyped exceptions become an InputError."""
+    """Turn the library's untyped exceptions into an InputError."""
     try:
         yield
     except BaseException as error:
@@ -133,7 +132,6 @@ class Tokenizer(ABC):
     """A tokenizer that threads may share."""
 
     name: str
-    """`wordpiece`, `unigram`, `word`, `char`, `bpe`, `trained`, `vocabulary` or `ids`."""
     vocab_size: int
     """One more than its highest id."""
     pad_id: int
@@ -151,7 +149,7 @@ class Tokenizer(ABC):
 
     @abstractmethod
     def id_to_token(self, token_id: int) -> str:
-        """Return the readable piece with this id; IndexError outside the vocabulary."""
+        """Return the readable piece; IndexError outside the vocabulary."""
 
     @abstractmethod
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
@@ -163,13 +161,7 @@ class Tokenizer(ABC):
 
 
 class LibraryTokenizer(Tokenizer):
-    """A tokenizer of the library `tokenizers`.
-
-    Args:
-        name: as the attribute.
-        backend: without its own padding and truncation.
-        show: makes a piece readable.
-    """
+    """A tokenizer of the library `tokenizers`; `show` makes a piece readable."""
 
     def __init__(self, name: str, backend: tokenizers.Tokenizer, show: Callable[[str], str] = visible):
         backend.no_padding()
@@ -182,12 +174,11 @@ class LibraryTokenizer(Tokenizer):
         self._show = show
 
     def id_to_token(self, token_id: int) -> str:
-        """Return the readable piece with this id; IndexError outside the vocabulary."""
+        """Return the readable piece; IndexError outside the vocabulary."""
         self._check_id(token_id)
         return self._show(str(self._backend.id_to_token(token_id)))
 
     def _encode(self, text: str, max_tokens: int) -> EncodedSentence:
-        """Cut before the special tokens at the end."""
         if max_tokens <= self._backend.num_special_tokens_to_add(is_pair=False):
             raise InputError(f"max_tokens={max_tokens} leaves no room for the sentence's own tokens")
         with backend_errors(f"the {self.name} tokenizer can't encode {text[:40]!r}"):
@@ -220,11 +211,11 @@ def english_texts() -> list[str]:
 MIN_BPE_VOCABULARY = 300
 
 MAX_BPE_VOCABULARY = 8_000
-"""The corpus runs out of merges above 9,000."""
+"""The corpus has no merges above 9,000."""
 
 
 def words(sentences: Sequence[str]) -> Tokenizer:
-    """Make a vocabulary of the sentences' own words and marks, in order; there are no special tokens and no [UNK]."""
+    """Make a vocabulary of the sentences' own words and marks, in order."""
     texts = map(replace_surrogates, sentences)
     splitter = pre_tokenizers.BertPreTokenizer()
     different = dict.fromkeys(word for text in texts for word, _ in splitter.pre_tokenize_str(text))
@@ -246,7 +237,7 @@ def build_tokenizer(name: str, vocab_size: int, sentences: Sequence[str]) -> Tok
 
 
 def word_level_tokenizer(vocabulary: Sequence[str], *, blanks_between: bool) -> Tokenizer:
-    """Return the tokenizer of a trained network, ids as in its vocabulary; without blanks, a character a token."""
+    """Return a trained network's tokenizer, ids as in its vocabulary; without blanks, a character a token."""
     apart = pre_tokenizers.Split(Regex(r"\[MASK\]|[\s\S]"), "isolated")
     return _tokenizer_of_words("trained", vocabulary, pre_tokenizers.WhitespaceSplit() if blanks_between else apart)
 
@@ -260,12 +251,9 @@ def _tokenizer_of_words(name: str, vocabulary: Iterable[str], splitter: pre_toke
 
 @lru_cache(maxsize=8)
 def bpe(vocab_size: int) -> Tokenizer:
-    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s.
+    """Train byte-level byte-pair encoding on Python's help topics, in about 0.2 s; 300 to 8,000 tokens, or InputError.
 
-    Sources: Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
-
-    Raises:
-        InputError: `vocab_size` is outside 300 to 8,000.
+    Sennrich et al. 2016, section 3.2 (merges); Radford et al. 2019, section 2.2 (bytes).
     """
     if not MIN_BPE_VOCABULARY <= vocab_size <= MAX_BPE_VOCABULARY:
         raise InputError(f"vocab_size={vocab_size}: BPE takes {MIN_BPE_VOCABULARY} to {MAX_BPE_VOCABULARY:,} tokens")

@@ -47,7 +47,7 @@ def name_device(device: str) -> str:
 
 
 def round_parts(parts: Sequence[float], total: float) -> list[float]:
-    """Round parts to two decimals so that they add up to the rounded total, if they did before."""
+    """Round parts to two decimals so that they add up to the rounded total."""
     if not all(map(math.isfinite, (*parts, total))) or abs(total) >= 100_000:
         return list(parts)
     floors = [math.floor(100 * part) for part in parts]
@@ -87,19 +87,19 @@ def write_share(share: float) -> str:
 
 
 def quote_text(text: str, longest: int = 60) -> str:
-    """A stranger's text in quotation marks, cut, without markdown."""
+    """Quote a stranger's text, cut, without markdown."""
     plain = "".join(character for character in text[:longest] if character.isalnum() or character in " .-+_/")
     return f"“{plain}{'…' if len(text) > longest else ''}”"
 
 
 def quote_word(word: str, longest: int = 60) -> str:
-    """A stranger's word in quotation marks, cut; markdown is not escaped."""
+    """Quote a stranger's word, cut; markdown is not escaped."""
     seen = "".join(character for character in word[:longest] if character.isprintable())
     return f"“{seen}{'…' if len(word) > longest else ''}”"
 
 
 def with_minus(number: str) -> str:
-    """A written number with a minus in place of a hyphen."""
+    """Put a minus in place of a hyphen."""
     return number.replace("-", "−")
 
 

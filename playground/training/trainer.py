@@ -10,8 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
-from playground.model.dropout import DROPOUT_POINTS, set_dropout
-from playground.model.init import Embedding, Linear
+from playground.model.init import DROPOUT_POINTS, Embedding, Linear, set_dropout
 from playground.training.network import (
     Evaluation,
     History,

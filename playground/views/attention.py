@@ -30,6 +30,7 @@ from playground.charts.chart import (
     HeadLines,
     Heatmap,
     Item,
+    Lines,
     Mask,
     Options,
     Panel,
@@ -38,16 +39,16 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.figure import Array
-from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
 from playground.charts.heads import (
+    CLICK_CELL,
+    FOR_FINGERS,
     SMALLEST_WEIGHT,
-    Lines,
-    WeightScale,
     choose_tokens,
     head_lines,
+    head_map,
+    number_by_head,
     shrink,
     strongest_keys,
-    weight_colours,
 )
 from playground.charts.names import quote_place, token_names
 from playground.charts.scene import Scene, note_nearest
@@ -156,7 +157,7 @@ def _show_quick_changes(scene: Heads) -> Iterator[Item]:
     yield offer_changes(lab, "quick", {say("attention", f"try-{kind}"): [each] for kind, each in wanted.items()})
     made = next((kind for kind, change in wanted.items() if change in lab.fitted_changes.applied), None)
     if made is not None:
-        moved = float(sentence_change(lab.without_changes.run, lab.run).relative)
+        moved = sentence_change(lab.without_changes.run, lab.run)
         names = (
             {"query": quote_place(tokens, focus.query), "key": quote_place(tokens, focus.key)} if made == "cut" else {}
         )
@@ -192,10 +193,6 @@ def _name_nearest(pinned: Run, focus: Focus, options: Options) -> str:
     return f"{_name_shown(pinned, focus, options)}.{note_nearest(focus, focus.within(pinned.config))}"
 
 
-def _scale(options: Options) -> WeightScale:
-    return WeightScale(square_root=options["attention_colours"] == "square root")
-
-
 def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
     focus, name = scene.focus, _name_shown(scene.now.run, scene.focus, options)
 
@@ -209,7 +206,7 @@ def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
         weights=lambda subject: _shown_pattern(subject.run, focus, options),
         allowed=lambda subject: subject.run.allowed_in(layer_of(subject)) & ~subject.run.padding[:, None],
         window=lambda subject: subject.run.config.window_of(layer_of(subject)),
-        colours=weight_colours(_scale(options)),
+        colours=colour_scales.weight_colours(square_root=options["attention_colours"] == "square root"),
         caption=say("attention", "map.caption", name=name),
         alt=say("attention", "map.alt", name=name),
         click=CLICK_CELL,
@@ -249,7 +246,7 @@ def _all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
         weights=lambda subject: _visible_patterns(subject.run, options),
         queries=lambda _: tokens,
         keys=lambda _: tokens,
-        scale=_scale(options),
+        square_root=options["attention_colours"] == "square root",
         click=say("attention", "grid.click"),
         opens="attention_pattern",
         saved_as="attention_all_heads",

@@ -10,39 +10,34 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.attribution import (
-    Competition,
+    Claim,
     HeadMaps,
+    Kind,
     ScoreSplit,
     Verdict,
-    compete,
+    change_text,
+    compare,
     destination,
+    find_claim,
     head_maps,
     judge,
+    judge_swap,
+    measure,
     move,
+    rank_keys,
     split_score,
 )
 from playground.analysis.attribution import Group as Part
-from playground.analysis.counterfactuals import (
-    Claim,
-    Kind,
-    change_text,
-    compare,
-    find_claim,
-    judge_swap,
-    list_alike,
-    measure,
-)
-from playground.analysis.streams import CHANGES, StreamSplit, split_stream
+from playground.analysis.sentences import list_alike
+from playground.analysis.streams import CHANGES, Parts, split_stream
 from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.charts.chart import (
     Button,
     Control,
-    Formula,
     Group,
     Item,
     LabelledBars,
-    LabelledRows,
     Menu,
     Options,
     Panel,
@@ -81,7 +76,7 @@ PARTS: Mapping[Part, str] = {
 
 
 @once
-def _stream_of(lab: Lab, layer: int) -> StreamSplit:
+def _stream_of(lab: Lab, layer: int) -> Parts:
     return split_stream(lab.run, lab.encoder, layer)
 
 
@@ -97,7 +92,8 @@ class Explanation:
     walk: Walk
     maps: HeadMaps
     split: ScoreSplit
-    rivals: Competition
+    rivals: Mapping[int, float]
+    """Weights of the query's keys, the highest score first."""
     verdict: Verdict
 
     @property
@@ -119,13 +115,13 @@ def explain_cell(lab: Lab, focus: Focus, rival: str = AUTOMATIC) -> Explanation:
     By default, and if the rival cannot be one, that is the strongest other word, or the strongest other key.
     """
     walk = Walk(lab.layer(focus.layer), focus.head, focus.query, focus.key)
-    stream, rivals = _stream_of(lab, focus.layer), compete(walk)
+    stream, rivals = _stream_of(lab, focus.layer), rank_keys(walk)
     maps = _head_maps(lab, focus.layer, focus.head, destination(walk)[1])
     opponent = None if rival == MEAN else _find_rival(lab.run, focus, walk.unmasked())
-    if rival.isdecimal() and int(rival) != walk.key and int(rival) in rivals.keys:
+    if rival.isdecimal() and int(rival) != walk.key and int(rival) in rivals:
         opponent = int(rival)
     split = split_score(walk, stream, maps, opponent)
-    return Explanation(walk, maps, split, rivals, judge(split, len(rivals.keys)))
+    return Explanation(walk, maps, split, rivals, judge(split, len(rivals)))
 
 
 def _find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
@@ -189,7 +185,7 @@ def _describe(found: Explanation) -> Iterator[Item]:
     yield Paragraph(ask_why(run, focus), "header")
     names, best = token_names(run.tokens), _find_rival(run, focus, walk.unmasked())
     strongest = say("attention", "rival-none") if best is None else say("attention", "rival-best", key=names[best])
-    rivals = {str(key): names[key] for key in sorted(found.rivals.keys.tolist()) if key != walk.key}
+    rivals = {str(key): names[key] for key in sorted(found.rivals) if key != walk.key}
     rivals = {AUTOMATIC: strongest, MEAN: say("attention", "rival-mean"), **rivals}
     yield Menu("attention_rival", say("attention", "rival"), rivals, say("attention", "rival.help"))
     if list_row_changes(walk):
@@ -207,9 +203,14 @@ def find_reason(found: Explanation) -> tuple[str, dict[str, Any]]:
     """
     query, key, rival = found.names
     case, amounts, rivals = found.verdict, found.split.amounts, found.rivals
-    numbers = {"query": query, "key": key, "weight": float(rivals.weights[rivals.rank - 1])}
+    numbers = {"query": query, "key": key, "weight": rivals[found.walk.key]}
     if case != "only":
-        numbers |= {"rank": rivals.rank, "keys": len(rivals.keys), "rival": rival, "lead": found.split.lead}
+        numbers |= {
+            "rank": [*rivals].index(found.walk.key) + 1,
+            "keys": len(rivals),
+            "rival": rival,
+            "lead": found.split.lead,
+        }
     if found.has_parts:
         largest = next(iter(amounts))
         numbers |= {"part": PARTS[largest], "amount": amounts[largest]}
@@ -228,16 +229,12 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
     amounts = np.array([found.split.amounts.get(group, 0.0) for group in groups])
     kinds = ["bias" if group == "others" else group for group in groups]
     _, key, rival = found.names
-    return _bars(
-        "why_parts",
-        bars.contributions([PARTS[group] for group in groups], kinds, amounts, title="part of the difference"),
+    return LabelledBars(
+        key="why_parts",
+        **bars.contributions([PARTS[group] for group in groups], kinds, amounts, "part of the difference"),
         alt=say("attention", "parts.alt"),
         caption=say("attention", "parts.caption", key=key, rival=rival, lead=found.split.lead),
     )
-
-
-def _bars(key: str, drawn: LabelledRows, **chart: Any) -> LabelledBars[Lab]:
-    return LabelledBars(key=key, bars=lambda _: drawn, **chart)
 
 
 # --- the test by other sentences
@@ -326,15 +323,16 @@ def _show_sources(found: Explanation) -> Iterator[Item]:
     names, kinds = [source.name for source in split.sources], [source.kind for source in split.sources]
     first = f"s_{{{walk.query},{walk.key}}}"
     second = rf"\bar s_{{{walk.query}}}" if split.opponent is None else f"s_{{{walk.query},{split.opponent}}}"
-    yield Formula(
+    yield Paragraph(
         r"{s = \tfrac{1}{\sqrt{d_\mathrm{head}}} \sum_a \sum_b q_a \cdot k_b} \qquad\allowbreak "
-        rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}"
+        rf"{{{first} - {second} = {number(split.score)} - {factor(split.opponent_score)} = {number(split.lead)}}}",
+        "formula",
     )
     yield Paragraph(say("attention", "sources", key=key, rival=rival))
     lead, rounding = float(split.relative.sum()), abs(split.relative_remainder)
-    yield _bars(
-        "why_key_sources",
-        bars.contributions(names, kinds, split.by_key_source, title="part of the difference"),
+    yield LabelledBars[Lab](
+        key="why_key_sources",
+        **bars.contributions(names, kinds, split.by_key_source, "part of the difference"),
         caption=say("attention", "sources.caption", key=key, rival=rival, lead=lead, rounding=rounding),
         alt=say("attention", "sources.alt"),
         table=lambda _: pd.DataFrame(split.relative, names, names).rename_axis("query \\ key"),
@@ -343,20 +341,24 @@ def _show_sources(found: Explanation) -> Iterator[Item]:
 
 def _show_moved(found: Explanation) -> Iterator[Item]:
     walk, (query, key, _) = found.walk, found.names
-    moved = move(walk, found.maps)
+    shares, length, written, whole = move(walk, found.maps)
     tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
-    lengths = rf"{number(moved.value_norm, 3)} = {number(moved.moved_norm, 3)}"
-    yield Formula(rf"\lVert w v \rVert = {number(float(weights[walk.key]), 3)} \cdot {lengths}")
-    yield Formula(rf"\lVert W_O\, w v \rVert = {number(moved.written_norm, 3)}")
-    if math.isfinite(moved.output_share):
-        yield Paragraph(say("attention", "moved", share=write_number(100 * moved.output_share, 2)))
-    shares = np.where(walk.allowed, moved.head_shares, 0)
+    weight = float(weights[walk.key])
+    lengths = rf"{number(length, 3)} = {number(weight * length, 3)}"
+    yield Paragraph(rf"\lVert w v \rVert = {number(weight, 3)} \cdot {lengths}", "formula")
+    yield Paragraph(rf"\lVert W_O\, w v \rVert = {number(written, 3)}", "formula")
+    if math.isfinite(whole):
+        yield Paragraph(say("attention", "moved", share=write_number(100 * whole, 2)))
+    shares = np.where(walk.allowed, shares, 0)
     shown = bars.strongest(np.abs(shares), walk.key).tolist()
-    colours, values = bars.highlight(len(shown), shown.index(walk.key)), shares[shown].tolist()
-    labels, texts = [tokens[i] for i in shown], bars.write_amounts(values, "+")
-    yield _bars(
-        "why_moved",
-        LabelledRows(labels, values, colours, texts, "share of the head's output"),
+    values = shares[shown].tolist()
+    yield LabelledBars[Lab](
+        key="why_moved",
+        labels=[tokens[i] for i in shown],
+        values=values,
+        colours=bars.highlight(len(shown), shown.index(walk.key)),
+        texts=bars.write_amounts(values, "+"),
+        title="share of the head's output",
         caption=say("attention", "moved.caption", query=query, key=key),
         alt=say("attention", "moved.alt"),
         table=lambda _: pd.DataFrame({"weight": weights, "share of the head's output": shares}, tokens),

@@ -7,7 +7,7 @@ from typing import Any
 
 from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
 from playground.charts.colour_scales import describe_around_zero
-from playground.charts.head_map import tensor_map
+from playground.charts.heads import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
 from playground.link.opening import LinkedView

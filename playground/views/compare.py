@@ -24,7 +24,7 @@ from playground.analysis.sentences import sentence_vector
 from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Columns, Group, Heatmap, Item, Options, Paragraph, fill_panel
 from playground.charts.figure import Array
-from playground.charts.head_map import CLICK_CELL, head_map, number_by_head
+from playground.charts.heads import CLICK_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene, note_nearest
 from playground.link.opening import Focus
@@ -74,12 +74,12 @@ def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference
         return "same", {}
     place, layer, point = found
     real, end = np.flatnonzero(~now.padding), differences[-1]
-    relative = compare_vectors(pinned.arrays[point][real], now.arrays[point][real]).relative
+    relative = compare_vectors(pinned.arrays[point][real], now.arrays[point][real])[1]
     token = int(relative.argmax())
     far = {
         "share": float(relative[token]),
         "end": end.share if end.is_apart else 0.0,
-        "cosine": float(compare_vectors(sentence_vector(pinned), sentence_vector(now)).cosine),
+        "cosine": float(compare_vectors(sentence_vector(pinned), sentence_vector(now))[0]),
     }
     if not np.isfinite(list(far.values())).all():
         return "lost", {}

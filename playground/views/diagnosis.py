@@ -9,7 +9,7 @@ import pandas as pd
 from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
-from playground.charts.head_map import tensor_map
+from playground.charts.heads import tensor_map
 from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.diagnosis import Diagnosis

@@ -24,8 +24,7 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.colour_scales import Colours, from_zero
-from playground.charts.head_map import FOR_FINGERS, head_map
-from playground.charts.heads import shrink
+from playground.charts.heads import FOR_FINGERS, head_map, shrink
 from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
 from playground.link.lab import find_pair, read_text, run_pair

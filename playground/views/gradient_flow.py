@@ -27,7 +27,6 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Item,
     Menu,
@@ -160,7 +159,7 @@ def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
         caption=say("gradient_flow", f"by-layer-{kind}", part=part),
         curves=lambda encoders: [draw_line(name, norms) for name, norms in encoders.norms(part).items()],
         x=Axis(title),
-        y=[figures.length_axis("length of the gradient")],
+        y=figures.length_axis("length of the gradient"),
         height=320,
         table=lambda encoders: pd.DataFrame(encoders.norms(part)).rename_axis(title),
     )
@@ -184,9 +183,10 @@ def show_chain(encoders: Encoders) -> Iterator[Item]:
             rows[f"**{variant.name}**"] = f"${variant.factor}$", *factors
         return pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
 
-    yield Formula(
+    yield Paragraph(
         r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
-        r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}"
+        r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}",
+        "formula",
     )
     yield Table[Encoders](key="gradient_chain", frame=list_factors, is_markdown=True)
     yield Paragraph(say("gradient_flow", "chain", layers=encoders.n_layers), "caption")

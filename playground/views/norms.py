@@ -1,6 +1,7 @@
 """How long vectors get on their way through the encoder, and what norms do to them."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,6 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
@@ -103,7 +103,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         reading=lambda run: say("norms", "lengths.reading", **_ends(streams.lengths(run)["residual"][-1])),
         curves=length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
-        y=[figures.length_axis("median length")],
+        y=figures.length_axis("median length"),
         table=lambda run: streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer"),
         click=say("norms", "lengths.click"),
     )
@@ -155,7 +155,7 @@ def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Arra
     before = run.arrays[f"{name}.in"][token]
     scaling = "× gain" if run.config.norm == "rms" else "× gain + bias"
     with np.errstate(invalid="ignore", over="ignore"):  # what has overflowed is NaN, as everywhere
-        normalised = streams.normalise_by_hand(before, run.config).normalized
+        normalised, _ = streams.normalise_by_hand(before, run.config)
     return {"before": before, "normalised": normalised, scaling: run.arrays[f"{name}.out"][token]}
 
 
@@ -204,33 +204,32 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield mean and standard deviation of features around every norm."""
-    yield Curves(
-        key="norm_statistics",
-        alt=say("norms", "statistics.alt"),
-        caption=say("norms", "statistics.caption", features=scene.now.config.d_model),
-        curves=_statistic_curves,
-        x=Axis("norm, in the order of the computation"),
-        y=[figures.length_axis("std of features"), lambda _: {"title": "mean of features"}],
-        height=460,
-        table=_statistics,
-    )
+    """Yield standard deviation and mean of features around every norm."""
+    axes = {"std": figures.length_axis("std of features"), "mean": lambda _: {"title": "mean of features"}}
+    for statistic, axis in axes.items():
+        yield Curves(
+            key="norm_statistics" if statistic == "std" else "norm_means",
+            alt=say("norms", f"statistics-{statistic}.alt"),
+            caption=say("norms", f"statistics-{statistic}", features=scene.now.config.d_model),
+            curves=partial(_statistic_curves, statistic=statistic),
+            x=Axis("norm, in the order of the computation"),
+            y=axis,
+            height=300,
+            table=_statistics if statistic == "std" else None,
+        )
 
 
 def _statistics(run: Run) -> pd.DataFrame:
     return streams.norm_statistics(streams.norm_points(run))
 
 
-def _statistic_curves(run: Run) -> list[Curve]:
+def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
     table, colours = _statistics(run), {"before": palette.RESIDUAL, "after": palette.NORMS}
+    names, columns = table.index.to_numpy(str), table.astype(np.float32)
     return [
-        Curve(
-            f"{when} the norm", table.index.to_numpy(str), table[f"{statistic} {when}"].to_numpy(np.float32), colour,
-            hover=f"%{{x}}<br>{statistic} {when}: %{{y:.4g}}<extra></extra>", panel=panel,
-        )
-        for panel, statistic in enumerate(("std", "mean"))
+        Curve(f"{when} the norm", names, columns[f"{statistic} {when}"].to_numpy(), colour)
         for when, colour in colours.items()
-    ]  # fmt: skip
+    ]
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
@@ -241,14 +240,14 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     points = streams.norm_points(run)
     name, ends = list(points.items())[min(options["norms_norm"], len(points) - 1)]
     x, out = (vectors[token] for vectors in ends)
-    hand = streams.normalise_by_hand(x, run.config)
-    numbers = pd.DataFrame({"x": x, "normalised": hand.normalized, "out": out}).rename_axis("feature")
+    normalised, off = streams.normalise_by_hand(x, run.config)
+    numbers = pd.DataFrame({"x": x, "normalised": normalised, "out": out}).rename_axis("feature")
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
         Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
-        Formula(streams.formula(run.config)),
-        Formula(streams.formula_with_numbers(x, hand, run.config)),
-        Paragraph(say("norms", "by-hand.checked", off=hand.off, features=x.size, out=out[0]), "caption"),
+        Paragraph(streams.formula(run.config), "formula"),
+        Paragraph(streams.formula_with_numbers(x, run.config), "formula"),
+        Paragraph(say("norms", "by-hand.checked", off=off, features=x.size, out=out[0]), "caption"),
         Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False),
     )
     yield Group("norm_by_hand", items)

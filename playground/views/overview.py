@@ -146,7 +146,7 @@ def _preview_pages(lab: Lab) -> Iterator[Item]:
         caption=say("overview", "lengths.caption"),
         curves=lambda lab: length_curves(lab.run),
         x=Axis("after layer (−1 = embeddings)"),
-        y=[figures.length_axis("median L2 norm")],
+        y=figures.length_axis("median L2 norm"),
         height=_PREVIEW_HEIGHT,
     )
     parameters: Bars[Lab] = component_bars(

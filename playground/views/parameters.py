@@ -34,7 +34,7 @@ from playground.charts.chart import (
     Table,
     fill_panel,
 )
-from playground.charts.figure import Curve, Mark
+from playground.charts.figure import Curve
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -284,9 +284,9 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
     overtakes = accounting.attention_overtakes(now.config)
     longest = max(256, 4 * (overtakes or 0), 4 * now.config.window)
     lengths = np.unique(np.geomspace(1, longest, 64).round().astype(int)).tolist()
-    marks = [Mark(now.n_tokens, f"this sentence: {now.n_tokens:,}")]
+    marks = {f"this sentence: {now.n_tokens:,}": now.n_tokens}
     if overtakes is not None:
-        marks.append(Mark(overtakes, f"attention overtakes: {overtakes:,}", "dash"))
+        marks[f"attention overtakes: {overtakes:,}"] = overtakes
 
     def curves(costs: ModelCosts) -> list[Curve]:
         x, hover = np.array(lengths, np.float64), "%{y:.3s}FLOPs a token"
@@ -301,7 +301,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
         caption=say("parameters", "by-length"),
         curves=curves,
         x=Axis("length of the sentence T, in tokens", options={"type": "log", "exponentformat": "SI", "dtick": 1}),
-        y=[lambda _: {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"}],
+        y=lambda _: {"title": "FLOPs a token", "exponentformat": "SI", "nticks": 6, "rangemode": "tozero"},
         marks=marks,
         height=340,
         table=lambda costs: pd.DataFrame(

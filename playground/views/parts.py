@@ -19,10 +19,10 @@ from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array
 from playground.charts.scene import Scene
 from playground.config import SETTINGS, ModelConfig
+from playground.language import family
 from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
-from playground.language.ladder import RUNGS, START, climb, ladder_specs
 from playground.language.network import Spec
 from playground.language.text import LONGEST
 from playground.link.opening import LinkedView
@@ -84,7 +84,7 @@ class CapabilityShares:
 def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
     """Return what was measured: of the base and every single change, or of the ladder."""
     single = {name_spec(spec): spec for spec in compared_specs()}
-    specs = ladder_specs() if view.values["parts_view"] == LADDER else single
+    specs = family.ladder_specs() if view.values["parts_view"] == LADDER else single
     rows = {name: seeds for name, spec in specs.items() if (seeds := seeds_of(spec))}
     by_seed = tuple(np.array([[row.shares[key] for key in CAPABILITIES] for row in each]) for each in rows.values())
     return Scene(CapabilityShares(tuple(rows), tuple(specs[name] for name in rows), by_seed))
@@ -145,7 +145,9 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
         yield Paragraph(say("parts", "settings.caption", base=shares.write_average(0)), "caption")
         return
     yield Paragraph(say("parts", "rungs"), "header")
-    yield Paragraph("\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(RUNGS, 1)))
+    yield Paragraph(
+        "\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(family.RUNGS, 1))
+    )
     costs, counted = say("parts", "panel-costs"), options["parts_counted"]
     yield fill_panel(options, "parts_costs", costs, lambda: _show_costs(counted), ":material/calculate:")
 
@@ -244,12 +246,12 @@ def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
         before, here = (ladder.write_average(each) for each in (row - 1, row))
         told += f" {say('parts', 'change', before=before, here=here)}"
     yield Paragraph(told)
-    for rung in (rung for rung in RUNGS if rung.name == ladder.names[row]):
+    for rung in (rung for rung in family.RUNGS if rung.name == ladder.names[row]):
         yield Paragraph(say("parts", "paper", claim=rung.claim, source=rung.source), "caption")
 
 
 def _show_costs(counted: str) -> Iterator[Item]:
-    start, longest = ladder_specs()[START].config, LONGEST
+    start, longest = family.ladder_specs()[family.START].config, LONGEST
     if counted == "as large as BERT base":
         start, longest = LARGE, LARGE.max_len
     yield Control("parts_counted", say("parts", "count"))
@@ -260,16 +262,16 @@ def _show_costs(counted: str) -> Iterator[Item]:
 
 def tabulate_costs(start: ModelConfig, longest: int) -> pd.DataFrame:
     """Return parameters, FLOPs and memory for `longest` tokens, with the change from the row above."""
-    counts = [_count(config, longest) for config in climb(start, longest)]
+    counts = [_count(config, longest) for config in family.climb(start, longest)]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
         for before, here in zip((counts[0], *counts), counts, strict=False)
     ]
-    return pd.DataFrame(rows, pd.Index(list(ladder_specs()), name="rung"))
+    return pd.DataFrame(rows, pd.Index(list(family.ladder_specs()), name="rung"))
 
 
 def _count(config: ModelConfig, n_tokens: int) -> dict[str, int]:
-    memory = {row.purpose: row.n_bytes for row in count_memory(config, n_tokens)}
+    memory = {purpose: n_bytes for purpose, _, n_bytes in count_memory(config, n_tokens)}
     return {
         "parameters": count_parameters(config).total,
         "FLOPs": count_flops(config, n_tokens).total,

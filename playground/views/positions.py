@@ -19,7 +19,6 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
@@ -205,7 +204,7 @@ def show_distances(scene: Scene[Lab]) -> Curves[Lab]:
         caption=say("positions", f"curves-{kind}"),
         curves=curves,
         x=Axis("key − query, in tokens"),
-        y=[lambda _: {"title": height}],
+        y=lambda _: {"title": height},
         height=420,
         table=lambda lab: pd.DataFrame(distance_rows(lab).T, pd.Index(distances, name="key − query")),
         compares=scene.pinned is not None and scene.pinned.config.positions == kind,
@@ -225,8 +224,8 @@ def show_addition(scene: Scene[Lab]) -> Iterator[Item]:
     """Yield how a row is added to an embedding."""
     run, rows = scene.now.run, table_rows(scene.now)
     vectors = run.arrays["embed.tokens"][~run.padding]
-    yield Formula(positions.sum_formula(run.config))
-    yield Formula(positions.sum_with_numbers(vectors, rows, scene.focus.query))
+    yield Paragraph(positions.sum_formula(run.config), "formula")
+    yield Paragraph(positions.sum_with_numbers(vectors, rows, scene.focus.query), "formula")
     shares, cosines = positions.addition(vectors, rows[: len(vectors)])
     yield Paragraph(say("positions", "addition", low=shares.min(), high=shares.max(), cosine=cosines.mean()))
 
@@ -255,7 +254,9 @@ def show_similarity(scene: Scene[Lab]) -> Iterator[Item]:
 def show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
     """Yield wavelengths of the standard table and of tutorial B's."""
     d_model, longest = scene.now.config.d_model, scene.now.config.max_len
-    yield Columns(tuple((Formula(positions.formula(kind)),) for kind in ("sinusoidal", "sinusoidal-doubled")))
+    yield Columns(
+        tuple((Paragraph(positions.formula(kind), "formula"),) for kind in ("sinusoidal", "sinusoidal-doubled"))
+    )
     waves = [wavelengths(d_model, doubled=doubled).numpy() for doubled in (False, True)]
     dimensions = np.arange(0, d_model, 2)
     names = (("standard", palette.EMBEDDINGS), ("doubled exponent", palette.Q))
@@ -271,7 +272,7 @@ def show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
         caption=say("positions", "wavelengths.caption", **turns),
         curves=lambda _: curves,
         x=Axis("dimension, the sine of each pair"),
-        y=[lambda _: axis],
+        y=lambda _: axis,
         height=360,
         table=lambda _: pd.DataFrame({each.name: each.y for each in curves}, pd.Index(dimensions, name="dimension")),
         compares=False,

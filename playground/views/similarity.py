@@ -3,13 +3,13 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from playground.analysis import sentences
 from playground.analysis.sentences import (
-    LeftOutWords,
     Pair,
     Pooling,
     SentenceDepths,
@@ -25,12 +25,10 @@ from playground.charts.chart import (
     Columns,
     Control,
     Curves,
-    Formula,
     Group,
     Heatmap,
     Item,
     LabelledBars,
-    LabelledRows,
     Menu,
     Options,
     Paragraph,
@@ -171,7 +169,9 @@ def read_depths(lab: Lab, changes: Changes) -> SentenceDepths:
 
 
 @once
-def leave_words_out(lab: Lab, changes: Changes, side: int, other: int, pooling: Pooling) -> LeftOutWords:
+def leave_words_out(
+    lab: Lab, changes: Changes, side: int, other: int, pooling: Pooling
+) -> list[tuple[str, int | None, float]]:
     """Run one sentence without each of its words, beside another one; every change is one for any text."""
     vector = read_depths(lab, changes).pooled[pooling][-1, other]
     options = {"seed": lab["seed"], "causal": lab["causal"], "interventions": changes[side]}
@@ -341,16 +341,17 @@ def _token_sums(place: int, side: int, tokens: Sequence[str], sums: Array) -> La
         key=f"similarity_tokens_{which}",
         alt=say("similarity", "sums.alt", which=which),
         caption=say("similarity", "sums.caption", number=side + 1),
-        bars=lambda _: signed_bars(labels, values, say("similarity", "tokens.axis")),
+        **signed_bars(labels, values, say("similarity", "tokens.axis")),
         table=lambda _: pd.DataFrame({"adds": sums}, names),
     )
 
 
-def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> LabelledRows:
-    """Return bars with three decimals and a sign, coloured by it."""
+def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> dict[str, Any]:
+    """Return labelled bars with three decimals and a sign, coloured by it."""
     by_sign = {1: palette.ATTENTION, 0: palette.RESIDUAL, -1: palette.FEED_FORWARD}
     colours = [by_sign[int(np.sign(round(value, 3)))] for value in values]
-    return LabelledRows(names, values, colours, [write_decimals(value, 3, "+") for value in values], title)
+    texts = [write_decimals(value, 3, "+") for value in values]
+    return {"labels": names, "values": values, "colours": colours, "texts": texts, "title": title}
 
 
 def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
@@ -364,24 +365,23 @@ def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator
     yield Columns(tuple((_word_changes(which, side[0], left_out[which], cosine),) for which, side in sides.items()))
 
 
-def _word_changes(which: str, side: int, left_out: LeftOutWords, cosine: float) -> Item:
-    if not left_out.words:
+def _word_changes(which: str, side: int, left_out: list[tuple[str, int | None, float]], cosine: float) -> Item:
+    if not left_out:
         return Paragraph(say("similarity", "left-out.one", number=side + 1), "info")
-    after = np.array(left_out.similarities)
+    words, places, cosines = zip(*left_out, strict=True)
+    after = np.array(cosines)
     changes = after - cosine
     shown, largest = keep_largest(changes), int(np.abs(changes).argmax())
     names = [
         word if place is None else name_place(word, place)
-        for word, place in zip(map(shortened, left_out.words), left_out.places, strict=True)
+        for word, place in zip(map(shortened, words), places, strict=True)
     ]
-    told = {"word": quote_token(left_out.words[largest]), "before": cosine, "after": after[largest]}
+    told = {"word": quote_token(words[largest]), "before": cosine, "after": after[largest]}
     return LabelledBars(
         key=f"similarity_left_out_{which}",
         alt=say("similarity", "left-out.alt", which=which),
         caption=say("similarity", "left-out.caption", number=side + 1, **told),
-        bars=lambda _: signed_bars(
-            [names[i] for i in shown], changes[shown].tolist(), say("similarity", "left-out.axis")
-        ),
+        **signed_bars([names[i] for i in shown], changes[shown].tolist(), say("similarity", "left-out.axis")),
         table=lambda _: pd.DataFrame({"cosine without it": after, "change": changes}, names),
     )
 
@@ -401,7 +401,7 @@ def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[I
             for (name, line), colour in zip(lines.items(), (palette.FOCUS, palette.RESIDUAL), strict=True)
         ],
         x=Axis("blocks passed", options={"dtick": 1}),
-        y=[lambda _: {"title": "cosine"}],
+        y=lambda _: {"title": "cosine"},
         height=340,
         table=lambda _: pd.DataFrame(lines, pd.Index(depths, name="blocks passed")),
     )
@@ -414,9 +414,10 @@ def _explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]
     trained = "random" if is_random(weights) else "minilm" if weights == "minilm" else "other"
     yield Paragraph(say("similarity", f"weights-{trained}"))
     yield Paragraph(say("similarity", "reading"))
-    yield Formula(
+    yield Paragraph(
         r"\cos(\bar x, \bar y) = \sum_{i,j} a_i\, b_j\, "
-        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}"
+        r"\frac{x_i \cdot y_j}{\lVert \bar x \rVert\, \lVert \bar y \rVert}",
+        "formula",
     )
     n, m = (int((token_weights(subject.depths.padding[side], pooling) > 0).sum()) for side in pair[:2])
     yield Paragraph(say("similarity", "parts", n=n, m=m))

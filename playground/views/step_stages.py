@@ -15,8 +15,8 @@ from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
 from playground.charts.chart import Axis, Bars, Columns, Heatmap, Item, Vectors, token_axis
 from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
-from playground.charts.figure import PALE, Array, Frame
-from playground.charts.head_map import CLICK_CELL, head_map
+from playground.charts.figure import PALE, Array
+from playground.charts.heads import CLICK_CELL, head_map
 from playground.charts.names import quote_token, token_names
 from playground.words import say
 
@@ -169,7 +169,7 @@ def _show_projections(walk: Walk) -> Iterator[Item]:
         more="a larger number",
         colours=colour_scales.around_zero,
         frames=lambda _: [
-            Frame((row, row), (i * n, i * n + n - 1), palette.FOCUS) for i, row in enumerate(rows.values())
+            ((row, row), (i * n, i * n + n - 1), palette.FOCUS, 3) for i, row in enumerate(rows.values())
         ],
         table=lambda walk: pd.DataFrame(
             {name: walk.layer.computed(f"attn.{name}")[walk.head, row] for name, row in rows.items()}

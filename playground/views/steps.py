@@ -11,30 +11,29 @@ from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import ChangedPoint, Walk, list_changed_points, order, tutorial_b
 from playground.charts import colour_scales
-from playground.charts import figure as figures
 from playground.charts.chart import (
+    Axis,
     Button,
     Columns,
     Control,
-    Formula,
     Group,
+    Heatmap,
     Item,
     Options,
     Panel,
     Paragraph,
-    Picture,
     Vectors,
     Widget,
     fill_panel,
 )
 from playground.charts.draw.heatmap import SHOWN
-from playground.charts.figure import Figure
+from playground.charts.figure import Array
 from playground.charts.names import escape_markdown, quote_place
 from playground.charts.scene import Scene, list_missing, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus, LinkedView
-from playground.runs.encoder_run import DroppedRun, Run, run_with_dropout
+from playground.runs.encoder_run import Run, run_with_dropout
 from playground.text.wording import upper_first
 from playground.tutorials.comparison import SHORT_TITLES
 from playground.views.change_names import name_change
@@ -73,7 +72,7 @@ def list_path(config: ModelConfig, options: Options) -> tuple[str, ...]:
     """All stages, in the order of the path that `step_path` names."""
     if options["step_path"] == "as the data moves":
         return order(config)
-    return tuple(stage for chapter in tutorial_b(config) for stage in chapter.stages)
+    return tuple(stage for stages in tutorial_b(config).values() for stage in stages)
 
 
 def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
@@ -104,7 +103,7 @@ def show_steps(scene: Scene[LabWalk], options: Options) -> Iterator[Item]:
     )
     yield Paragraph(upper_first(name), "header")
     if options["step_path"] == "as tutorial B":
-        chapter = next(each.name for each in tutorial_b(walk.config) if name in each.stages)
+        chapter = next(each for each, stages in tutorial_b(walk.config).items() if name in stages)
         yield Paragraph(say("steps", f"chapter-{chapter}", heads=walk.config.n_heads, width=walk.config.head_width))
     with np.errstate(invalid="ignore", over="ignore"):  # what has left fp32's range is drawn as such
         idea, charts = Paragraph(say("steps", f"idea-{find_idea(walk, name)}")), tuple(STAGES[name](walk))
@@ -146,7 +145,7 @@ _NORMS = ("norm after attention", "first norm", "norm after feed-forward", "seco
 
 def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     step = work_out(walk, stage)
-    yield Columns((tuple(map(Formula, step.formulas)), tuple(map(Formula, step.numbers))))
+    yield Columns(tuple(tuple(Paragraph(each, "formula") for each in lines) for lines in (step.formulas, step.numbers)))
     yield Paragraph(explain_symbols(stage, step.formulas), "caption")
     yield Paragraph(say("steps", "check", off=step.off), "caption")
     yield from _show_changes(walk, list_changed_points(walk, stage))
@@ -160,7 +159,7 @@ def _show_changes(walk: Walk, points: list[ChangedPoint]) -> Iterator[Item]:
     names = "; ".join(escape_markdown(name_change(change, walk.layer.run.tokens)) for change in changes)
     yield Paragraph(say("steps", "changes", names=names))
     for point in points:
-        yield from map(Formula, point.formulas)
+        yield from (Paragraph(each, "formula") for each in point.formulas)
     title = {"attn.scores": "score", "attn.pattern": "attention weight"}.get(points[0].point)
     if title is not None:
         both = {"changed": points[0].after, "computed": points[0].before}
@@ -189,49 +188,50 @@ def _compare_results(scene: Scene[LabWalk], name: str, charts: Sequence[Item]) -
 
 
 @once
-def drop_layer(lab: Lab, layer: int) -> DroppedRun:
+def drop_layer(lab: Lab, layer: int) -> tuple[Run, dict[str, tuple[Floats, Floats]]]:
     """Run the sentence in train mode, in a model of its own; raises as `Lab.run`."""
     return run_with_dropout(lab.encoder, lab.batch, lab.sentence, layer, seed=lab["seed"], causal=lab["causal"])
 
 
-def find_drops(walk: Walk, dropped: DroppedRun) -> dict[str, tuple[Floats, Floats]]:
+def find_drops(walk: Walk, drops: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
     """The query's numbers before and after every dropout on its way."""
     found = {}
-    for point, drop in dropped.drops.items():
-        place = (walk.head, walk.query) if drop.before.ndim == 3 else walk.query
-        found[point] = (drop.before[place], drop.after[place])
+    for point, (before, after) in drops.items():
+        place = (walk.head, walk.query) if before.ndim == 3 else walk.query
+        found[point] = (before[place], after[place])
     return found
 
 
 def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
     plain, layer = lab.without_changes, walk.layer.layer
     p, output = walk.config.dropout, plain.layer(layer)["out"][walk.query]
-    dropped = drop_layer(plain, layer)
-    drops = find_drops(walk, dropped)
-    moved = l2(dropped.run.arrays[f"layers.{layer}.out"][walk.query] - output) / l2(output)
+    dropped, every = drop_layer(plain, layer)
+    drops = find_drops(walk, every)
+    moved = l2(dropped.arrays[f"layers.{layer}.out"][walk.query] - output) / l2(output)
     numbers = {"p": f"{p:g}", "factor": 1 / (1 - p), "seed": lab["seed"], "moved": moved}
-    yield Picture(
+    yield Heatmap[Walk](
         key="step_drops",
         alt=say("steps", "drops.alt"),
         caption=say("steps", "drops", **numbers),
-        figure=lambda _: draw_drops(drops),
+        values=lambda _: draw_drops(drops),
+        rows=Axis("", lambda _: list(drops)),
+        columns=Axis(f"number in the vector, first {2 * SHOWN}", options={"dtick": 1}),
+        bar="",
+        hover="%{y}, number %{x}",
+        more="",
+        written=".2f",
+        colours=colour_scales.from_zero,
+        gap=1,
+        height_of=lambda n: 100 + 34 * n,
         compares=False,
     )
 
 
-def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Figure:
-    """Vectors (before, after) dropout, the first 2 · SHOWN numbers of each: what they were multiplied by.
-
-    What was dropped stands out; what was 0 before stays empty.
-    """
+def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Array:
+    """What dropout multiplied the first 2 · SHOWN numbers of vectors (before, after) by; NaN for what was 0 before."""
     n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
     factors = np.full((len(rows), n), np.nan, dtype=np.float32)
-    both = np.full((len(rows), n, 2), np.nan, dtype=np.float32)
-    for row, pair, (before, after) in zip(factors, both, rows.values(), strict=True):
+    for row, (before, after) in zip(factors, rows.values(), strict=True):
         m = min(n, len(before))
         np.divide(after[:m], before[:m], where=before[:m] != 0, out=row[:m])
-        pair[:m] = np.stack([before[:m], after[:m]], axis=-1)
-    look = {"texttemplate": "%{z:.2f}", "customdata": both, "showscale": False}
-    look |= {"zmin": 0, "zmax": max(1.0, colour_scales.largest(factors)), "reversescale": True}
-    hover = "%{customdata[0]:.4g} → %{customdata[1]:.4g}"
-    return figures.number_cells(factors, list(rows), hover, look, height=100 + 34 * len(rows))
+    return factors

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from playground.accounting import count_parameters
-from playground.charts import palette
+from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
     Bars,
@@ -21,7 +21,6 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     Menu,
-    Metric,
     Options,
     Paragraph,
     Picture,
@@ -29,8 +28,7 @@ from playground.charts.chart import (
     Widget,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.head_map import head_map
-from playground.charts.heads import WeightScale, weight_colours
+from playground.charts.heads import head_map
 from playground.charts.names import escape_markdown, shortened
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -106,7 +104,7 @@ def show_curves(scene: Scene[WatchedRun]) -> Iterator[Item]:
 def show_details(scene: Scene[WatchedRun]) -> Iterator[Item]:
     """The latest numbers, and how each step went; at the end tables of all."""
     recipe, history, grows = scene.now.state.recipe, scene.now.state.history, scene.now.grows
-    yield Group("", tuple(Metric(name, text) for name, text in list_metrics(scene.now).items()), is_row=True)
+    yield Paragraph(" · ".join(f"{name}: **{text}**" for name, text in list_metrics(scene.now).items()))
     rates = Picture[WatchedRun](
         key="training_rate",
         alt=say("training", "rate.alt"),
@@ -237,7 +235,7 @@ def saved_attention(run: WatchedRun, options: Options) -> Heatmap[WatchedRun]:
         keys=lambda _: written if name == "decoder self" else read,
         allowed=lambda _: pattern > 0,
         window=lambda _: state.config.window_of(layer) if name == "self" else 0,
-        colours=weight_colours(WeightScale(square_root=False)),
+        colours=colour_scales.weight_colours(square_root=False),
         saved_as=f"training_attention_step{step}_layer{layer}_head{head}",
     )
 
@@ -312,7 +310,7 @@ def show_runs(scene: Scene[Sequence[KeptRun]]) -> Iterator[Item]:
             for number, (run, colour) in enumerate(zip(runs, RUN_COLOURS, strict=False), start=1)
         ],
         x=Axis("step"),
-        y=(lambda _: SHARES,),
+        y=lambda _: SHARES,
         table=lambda runs: pd.DataFrame({f"run {i}": pd.Series(*run.right[::-1]) for i, run in enumerate(runs, 1)}),
     )
     for number, run in enumerate(runs, start=1):

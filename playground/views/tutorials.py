@@ -15,7 +15,6 @@ from playground.charts.chart import (
     Heatmap,
     Item,
     LabelledBars,
-    LabelledRows,
     Options,
     Paragraph,
     Table,
@@ -51,7 +50,7 @@ def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
     yield Paragraph(answer, "answer")
     yield Control("tutorials_letter", say("tutorials", "follow"))
     if letter != PAPER:
-        yield _show_departures(letter)
+        yield _show_departures(seed, letter)
     yield from _show_topics(letter)
     choice = Control("tutorials_against", say("tutorials", "against"))
     flaws = say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws))
@@ -69,19 +68,18 @@ def _list_departures(seed: int, letter: str) -> list[Cause]:
     return sorted(causes, key=lambda cause: -cause.effect)
 
 
-def _show_departures(letter: str) -> LabelledBars[int]:
-
-    def bars(seed: int) -> LabelledRows:
-        effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _list_departures(seed, letter)}
-        colours, texts = [palette.ATTENTION] * len(effects), [f"{effect:.2f}" for effect in effects.values()]
-        return LabelledRows([*effects], [*effects.values()], colours, texts, say("tutorials", "effects.value"))
-
+def _show_departures(seed: int, letter: str) -> LabelledBars[int]:
+    effects = {DEPARTURES[each.field, each.here][0]: each.effect for each in _list_departures(seed, letter)}
     return LabelledBars(
         key="tutorials_effects",
         alt=say("tutorials", "effects.alt", title=SHORT_TITLES[letter]),
         caption=say("tutorials", "effects.caption"),
-        bars=bars,
-        table=lambda seed: pd.DataFrame({"largest difference": bars(seed).values}, index=pd.Index(bars(seed).labels)),
+        labels=[*effects],
+        values=[*effects.values()],
+        colours=[palette.ATTENTION] * len(effects),
+        texts=[f"{effect:.2f}" for effect in effects.values()],
+        title=say("tutorials", "effects.value"),
+        table=lambda _: pd.DataFrame({"largest difference": effects}),
     )
 
 

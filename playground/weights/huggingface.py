@@ -1,7 +1,4 @@
-"""Read a Hugging Face checkpoint's config.json as a `ModelConfig` and a naming scheme, by the table `families.yaml`.
-
-Anything the encoder does not support is rejected with an error that names the entry.
-"""
+"""Read a Hugging Face checkpoint's config.json as a `ModelConfig` and a naming scheme, by the table `families.yaml`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -24,7 +21,6 @@ _ACTIVATIONS = {
     "silu": "silu",
     "swish": "silu",
 }
-"""Their names of activation functions, and ours."""
 
 _SIZE, _COUNT = (1, 1_000_000), (1, 1_000)
 _MOST_SHOWN = (1, 96)
@@ -39,12 +35,12 @@ _BOUNDS: dict[str, tuple[float, float]] = {
     "norm_eps": (1e-15, 0.1),
     "rotary_base": (1.0, 1e9),
 }
-"""The lowest and the highest value of every number that is read, by our field; whole numbers between whole bounds."""
+"""Of every number that is read, by our field; whole numbers between whole bounds."""
 
 
 @dataclass(frozen=True)
 class Family:
-    """Checkpoints of one `model_type`; `families.yaml` describes the fields."""
+    """Checkpoints of one `model_type`: see `families.yaml`."""
 
     title: str
     scheme: str
@@ -60,9 +56,6 @@ FAMILIES = {kind: Family(**each) for kind, each in read_table(Path(__file__).wit
 
 def read_config(given: object) -> tuple[ModelConfig, str]:
     """Return the encoder that a config.json describes, and the naming scheme of its tensors.
-
-    Args:
-        given: the file's content, from JSON.
 
     Raises:
         PretrainedError: its family is unknown, an entry is missing, or it asks for what the encoder does not support.
@@ -91,14 +84,13 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
 
 
 def _kind_of_class(classes: object) -> str:
-    """Return the `model_type` of a class such as RobertaForMaskedLM; old files without one are BERT's."""
+    """Return the `model_type` of a class; old files without one are BERT's."""
     name = str(classes[0]).lower() if isinstance(classes, list) and classes else "bert"
     kinds = [kind for kind in FAMILIES if name.startswith(kind.replace("-", ""))]
     return max(kinds, key=len, default=name)
 
 
 def _quote(value: object) -> str:
-    """Return the beginning of a value as JSON writes it."""
     if isinstance(value, int) and abs(value) > 10**40:
         return "a huge number"
     return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value)[:40])
@@ -110,7 +102,7 @@ def _check_supported(name: str, value: object, *works: object) -> None:
 
 
 def _read_entry(given: Given, name: str, ours: str) -> Any:
-    """Return an entry's value for a field of ours: a number within its bounds, or an activation function."""
+    """Return a number within its bounds, or an activation function, for a field of ours."""
     value = given[name]
     if ours == "activation":
         _check_supported(name, value, *_ACTIVATIONS)
@@ -142,7 +134,6 @@ def _read_rest(scheme: str, given: Given, fields: Mapping[str, Any]) -> dict[str
 
 
 def _read_global_every(given: Given, n_layers: int) -> int:
-    """Return of how many layers one has no window, as newer and older files write it."""
     types = given.get("layer_types")
     if types is None:
         return int(_read_entry(given, "global_attn_every_n_layers", "global_every"))
@@ -153,7 +144,7 @@ def _read_global_every(given: Given, n_layers: int) -> int:
 
 
 def _read_rotary(given: Given) -> dict[str, int]:
-    """Return the base of rotary positions without a window and with one, as newer and older files write them."""
+    """Return the bases without a window and with one, as newer and older files write them."""
     newer = given.get("rope_parameters") or {}
     bases = {}
     for field_name, kind, older, default in (

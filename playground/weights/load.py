@@ -28,11 +28,11 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
     """Copy tensors named in a scheme of `SCHEMES` into a model, as float32; nothing changes if anything is wrong.
 
     "tutorial-e" is for an `EncoderDecoder`, the others for an `Encoder`. A file without embeddings leaves the model's
-    as they are. A model on the meta device (built with `seed=None`) gets the copies as its parameters.
+    as they are. A model built with `seed=None` gets the copies as its parameters.
 
     Raises:
-        WeightsError: the scheme is unknown or has no name for a parameter, or a tensor is missing, of another shape or
-            type, or one too many.
+        WeightsError: the scheme is unknown or has no name for a parameter, or a tensor is missing, one too many, or of
+            another shape or type.
     """
     if scheme not in SCHEMES:
         raise WeightsError(f"Unknown naming scheme {scheme!r}; the known ones are {', '.join(SCHEMES)}.")
@@ -64,7 +64,6 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
 
 
 def _split(given: dict[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
-    """Cut the tensors that hold several of ours."""
     for part, names in scheme.split.items():
         for whole in [name for name in given if part in name]:
             pieces = given.pop(whole).chunk(len(names))
@@ -73,11 +72,7 @@ def _split(given: dict[str, Tensor], scheme: Scheme) -> dict[str, Tensor]:
 
 
 def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme, config: ModelConfig) -> Names:
-    """Return our names for the file's position table if the model has learned positions; else remove it.
-
-    Raises:
-        WeightsError: the table is another model's, or was trained and the model computes its positions.
-    """
+    """Return our names for the file's table if the model learns positions; else remove it."""
     name = scheme.position_table
     if name is None or name not in given:
         return {}
@@ -95,7 +90,7 @@ def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme,
 
 
 def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: int) -> Names:
-    """Return our name → theirs for every parameter that the file fills: without embeddings if it has none."""
+    """Return our name → theirs for every parameter that the file fills."""
     each = {
         ours.format(i=i): tuple(name.format(i=i) for name in theirs)
         for i in range(n_layers)
@@ -110,7 +105,7 @@ def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: 
 
 
 def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...]]:
-    """Return every parameter's shape, with q, k and v as one `qkv`, one below the other."""
+    """Return every parameter's shape, q, k and v as one `qkv`."""
     shapes: dict[str, tuple[int, ...]] = {}
     for name, parameter in model.named_parameters():
         ours = re.sub(r"attn\.[qkv]\.", "attn.qkv.", name)
@@ -140,7 +135,7 @@ def check_tensors(given: Mapping[str, Tensor], shapes: Mapping[str, tuple[int, .
 
 
 def _as_stored(ours: str, qkv: Tensor, scheme: Scheme, config: ModelConfig) -> dict[str, Tensor]:
-    """Lay queries, keys and values, one below the other, out as the model has them: fused head by head, or apart."""
+    """Lay queries, keys and values, one below the other, out as the model has them."""
     if scheme.scores_undivided:
         qkv[: config.n_heads * config.head_width] *= math.sqrt(config.head_width)
     if scheme.head_by_head != config.fused_qkv:

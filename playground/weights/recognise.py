@@ -17,38 +17,36 @@ from playground.weights.load import kind_of_positions, load_weights
 from playground.weights.schemes import SCHEMES, Names, Shape, T, find_scheme, find_table, half_of, respell, split_layer
 
 MAX_COMPUTED_POSITIONS = 5_000
-"""Rows of a table of sines and cosines, which is computed again."""
+"""Rows of a table that is computed again."""
 
 _USUAL = {name: PRESETS[name].config if name in PRESETS else ModelConfig(vocab_size=0) for name in SCHEMES}
 _USUAL["bert"] = PRESETS["minilm-l6"].config
 
 _NEED_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if family.scheme != "bert"}
-"""Schemes whose names and shapes leave too much open, with the title of a family."""
+"""Schemes that leave too much open, with the title of a family."""
 
 _OPEN = (
     "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
     "residual",
 )  # fmt: skip
-"""Fields that leave no trace in names and shapes, except a table of positions. Our own models may have any other field
-too that shapes do not tell."""
+"""Fields that leave no trace in shapes."""
 
 _UNUSED = ("dropout", "initialisation")
-"""Fields that do not matter once there are weights."""
 
 
 @dataclass(frozen=True)
 class RecognisedWeights:
-    """A file's naming scheme, a key of `SCHEMES`, and its encoder's settings by the fields of `ModelConfig`."""
+    """A file's naming scheme, and its encoder's settings by the fields of `ModelConfig`."""
 
     scheme: str
     settings: Mapping[str, Any]
-    """What the shapes tell; `vocab_size` is 0 without a token table."""
+    """What the shapes tell."""
     open_settings: Mapping[str, Any]
-    """What the shapes leave open, each with its usual value in this scheme."""
+    """What they leave open, each with its usual value."""
     tgt_vocab_size: int = 0
-    """Words of the target language; 0 without a decoder."""
+    """0 without a decoder."""
     table_rows: int = 0
-    """Rows of the learned positions, those before the first token's included."""
+    """Of learned positions, those before the first token's included."""
 
     def config(self, **answers: Any) -> ModelConfig:
         """Return the architecture, with answers for open settings; ConfigError if it is impossible."""
@@ -61,10 +59,7 @@ class RecognisedWeights:
 def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
     """Find the naming scheme of tensors, given as name → shape, and what they tell about the model.
 
-    Every size comes from a tensor that is as large as it says: a small file cannot ask for a large model.
-
-    Raises:
-        WeightsError: no scheme has these names, or the shapes describe no encoder.
+    A small file cannot ask for a large model. WeightsError if no scheme has these names, or they describe no encoder.
     """
     scheme = find_scheme(header)
     if scheme in _NEED_CONFIG:
@@ -148,7 +143,7 @@ def _read_shapes(scheme: str, given: Mapping[str, Shape], names: Names) -> tuple
 
 
 def _our_shapes(given: Mapping[str, Shape], names: Names) -> tuple[dict[str, Shape], int]:
-    """Return shapes by our name with `{i}`, of the first layer that has each, and the number of layers."""
+    """Return shapes by our name with `{i}`, and the number of layers."""
     ours_of = {theirs: ours for ours, tensors in names.items() for theirs in tensors}
     half, shapes, layers = half_of(names), dict[str, Shape](), set()
     for name, shape in given.items():
@@ -162,14 +157,13 @@ def _our_shapes(given: Mapping[str, Shape], names: Names) -> tuple[dict[str, Sha
 
 
 def _their_name(ours: str, names: Names) -> str:
-    """Return a file's name for an encoder's tensor, in the first layer."""
     half = half_of(names)
     theirs = names.get(f"{half}{ours}") or names[f"{half}{ours.format(i=0)}"]
     return theirs[0].format(i=0)
 
 
 def _count_rows(name: str, shape: Shape, width: int, most: int = 0) -> int:
-    """Return the rows of a table of vectors; one with at most `most` rows may have more axes than two."""
+    """Return the rows of a table of vectors; with `most` it may have more axes."""
     rows = math.prod(shape[:-1])
     if shape[-1:] != (width,) or (rows > most if most else len(shape) != 2):
         bound = f", at most {most:,} rows" if most else ""
@@ -178,7 +172,6 @@ def _count_rows(name: str, shape: Shape, width: int, most: int = 0) -> int:
 
 
 def _kind_of_norm(shapes: Mapping[str, Shape], d_model: int) -> str:
-    """Return the kind of norm; only our own models may have none, or one without a bias."""
     gain = shapes.get("layers.{i}.norm2.gain")
     if gain is None:
         return "none"
@@ -188,7 +181,7 @@ def _kind_of_norm(shapes: Mapping[str, Shape], d_model: int) -> str:
 
 
 def _guess_heads(given: Mapping[str, Shape], settings: Mapping[str, Any]) -> dict[str, int]:
-    """Return heads that fit the rows of queries and keys in a file of our own, as wide as they can be."""
+    """Return heads that fit a file of our own, as wide as they can be."""
     fused, q, k = (given.get(f"layers.0.attn.{name}.weight", (0,))[0] for name in ("qkv", "q", "k"))
     q, k = (fused // 3, fused // 3) if fused else (q, k)
     if q == k == settings["d_model"]:
@@ -200,10 +193,7 @@ def _guess_heads(given: Mapping[str, Shape], settings: Mapping[str, Any]) -> dic
 
 
 def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
-    """As `recognise`; a position table's numbers also tell whether they were computed or trained.
-
-    Only a trained table settles the positions: a computed one may be left out, to see what it does.
-    """
+    """As `recognise`; a trained table settles the positions."""
     recognised = recognise({name: tuple(tensor.shape) for name, tensor in tensors.items()})
     name, given = SCHEMES[recognised.scheme].position_table, respell(tensors, SCHEMES[recognised.scheme])
     if name is None or name not in given:
@@ -218,7 +208,7 @@ def recognise_tensors(tensors: Mapping[str, Tensor]) -> RecognisedWeights:
 
 
 def encoder_half(named: Mapping[str, T]) -> dict[str, T]:
-    """Return the encoder of a model that was trained here with a head or a decoder; anything else as it is."""
+    """Return the encoder of a model that was trained here with a head or decoder."""
     if "encoder.embed.tokens.weight" not in named:
         return dict(named)
     return {name.removeprefix("encoder."): one for name, one in named.items() if name.startswith("encoder.")}
@@ -227,13 +217,7 @@ def encoder_half(named: Mapping[str, T]) -> dict[str, T]:
 def build_encoder(
     tensors: Mapping[str, Tensor], recognised: RecognisedWeights, config: ModelConfig, seed: int = 0
 ) -> Encoder:
-    """Build the encoder with these weights; of tutorial E the encoder half.
-
-    If the config has a token table and the file none, its rows are drawn from the seed.
-
-    Raises:
-        WeightsError: names the first tensor that is missing, of another shape, or one too many.
-    """
+    """Build the encoder with these weights; of tutorial E the encoder half. WeightsError names the first misfit."""
     if recognised.scheme == "tutorial-e":
         both = EncoderDecoder(config, recognised.tgt_vocab_size, seed=None)
         load_weights(both, tensors, recognised.scheme)

@@ -1,4 +1,4 @@
-"""How other code names a model's parameters: the tables of `schemes.yaml`, and which of them a file follows."""
+"""How other code names parameters: the tables of `schemes.yaml`, and which of them a file follows."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -10,8 +10,7 @@ from playground.errors import WeightsError
 from playground.text.data import read_table
 
 Names = dict[str, tuple[str, ...]]
-"""Our name → theirs; `{i}` stands for the layer. Three foreign names are queries, keys and values, which are our
-`attn.qkv`, one below the other."""
+"""Our name → theirs; `{i}` is the layer. Three are queries, keys and values, our `attn.qkv`."""
 
 Shape = tuple[int, ...]
 T = TypeVar("T")
@@ -22,23 +21,21 @@ class Scheme:
     """How somebody else names a model's parameters."""
 
     tables: tuple[Names, ...]
-    """Of a whole model, and of other objects that the same code builds: a file follows one of them."""
     head_by_head: bool = False
-    """Their tensor of queries, keys and values is (head, [q k v], d_head), as in our fused models."""
+    """Their queries, keys and values are (head, [q k v], d_head), as in our fused models."""
     spellings: tuple[tuple[str, str], ...] = ()
-    """Patterns in their names and replacements, if one tensor has several names."""
+    """Patterns in their names and replacements."""
     ignored: str | None = None
     """Pattern of tensors that are not part of the model."""
     split: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Parts of names whose tensors hold several of ours, one below the other, and the name of each."""
+    """Parts of names whose tensors hold several of ours, and the name of each."""
     scores_undivided: bool = False
     """Their scores are not divided by √d_head."""
     position_table: str | None = None
-    """Their table of positions (…, d_model), if it may be either computed or trained."""
+    """Their table of positions (…, d_model), if it may be computed or trained."""
 
 
 def _expand(entries: Mapping[str, Any], norm: tuple[str, str], ours: str = "", theirs: str = "") -> Iterator[Any]:
-    """Yield our full name and theirs for each line of a table."""
     for name, value in entries.items():
         if isinstance(value, dict):
             part, _, their_part = name.partition(" > ")
@@ -53,7 +50,7 @@ def _expand(entries: Mapping[str, Any], norm: tuple[str, str], ours: str = "", t
 
 
 def _inside(part: str, names: Names) -> Names:
-    """Return the names in a part's own state dict, given how they begin in the whole's."""
+    """Return the names in a part's own state dict."""
     return {
         ours.format(i=0) if "{i}" in part else ours: tuple(name.removeprefix(part) for name in theirs)
         for ours, theirs in names.items()
@@ -75,11 +72,7 @@ SCHEMES: dict[str, Scheme] = {
 
 
 def respell(named: Mapping[str, T], scheme: Scheme) -> dict[str, T]:
-    """Return tensors, or shapes, under the scheme's own spelling, without those that it ignores.
-
-    Raises:
-        WeightsError: two names are spellings of one.
-    """
+    """Return what is named under the scheme's own spelling, without what it ignores; WeightsError for a double."""
     given: dict[str, T] = {}
     for name, one in named.items():
         spelling = _spell(name, scheme)
@@ -98,17 +91,13 @@ def _spell(name: str, scheme: Scheme) -> str:
 
 
 def find_table(given: Iterable[str], scheme: Scheme) -> Names:
-    """Return the scheme's table that knows the most of a file's names, which are in the scheme's spelling."""
+    """Return the scheme's table that knows the most of a file's names."""
     templates = {split_layer(name)[0] for name in given}
     return max(scheme.tables, key=lambda names: _count_known(templates, names))
 
 
 def find_scheme(header: Mapping[str, Shape]) -> str:
-    """Return the scheme that knows the most of the names of tensors, given as name → shape.
-
-    Raises:
-        WeightsError: none knows half of them.
-    """
+    """Return the scheme that knows the most of the names; WeightsError if none knows half."""
     known = {}
     for name, scheme in SCHEMES.items():
         templates = [split_layer(_spell(each, scheme))[0] for each in header]
@@ -129,7 +118,7 @@ def _count_known(templates: Collection[str], names: Names) -> int:
 
 
 def half_of(names: Iterable[str]) -> str:
-    """Return how our names of an encoder begin: an encoder–decoder has two halves."""
+    """Return how our names of an encoder begin."""
     return "encoder." if any(ours.startswith("encoder.") for ours in names) else ""
 
 

@@ -13,7 +13,6 @@ from playground.errors import PlaygroundError
 logger = logging.getLogger(__name__)
 
 VARIABLE = "PLAYGROUND_NETWORKS"
-"""The environment variable that names the folder."""
 
 MAX_BYTES = 500_000_000
 
@@ -21,30 +20,25 @@ T = TypeVar("T")
 
 
 def default_folder() -> Path:
-    """The folder that `VARIABLE` names, or one in the user's cache folder."""
+    """The folder that `VARIABLE` names, or one in the user's cache."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(os.environ.get(VARIABLE) or Path(cache) / "transformer-encoder-playground" / "networks")
 
 
 class NetworkStore:
-    """A folder of files, each named by a hash of all that its network depends on; several processes may share it.
-
-    Args:
-        folder: made when the first network is kept.
-        max_bytes: of all files together; the least lately used go first.
-    """
+    """A folder of files, named by a hash; processes may share it. Above `max_bytes` the least lately used go."""
 
     def __init__(self, folder: Path, max_bytes: int = MAX_BYTES) -> None:
         self.folder, self.max_bytes = folder, max_bytes
 
     def path(self, key: str) -> Path:
-        """Where the file of a key is, or would be; ValueError for what is no hash, which a link may say."""
+        """Where the file of a key is, or would be; ValueError for no hash."""
         if not re.fullmatch("[0-9a-f]{32}", key):
             raise ValueError(f"{key!r} is no hash.")
         return self.folder / f"{key}.safetensors"
 
     def find(self, key: str, read: Callable[[bytes], T]) -> T | None:
-        """What `read` makes of the file of a key, if it is kept; a file that it refuses is deleted."""
+        """What `read` makes of the file of a key, if it is kept; one that it refuses is deleted."""
         path = self.path(key)
         try:
             content = path.read_bytes()
@@ -63,7 +57,7 @@ class NetworkStore:
         return found
 
     def keep(self, key: str, content: bytes) -> None:
-        """Write a file, unless there is one of this key: the first one stays. Without room, log and go on."""
+        """Write a file, unless there is one of this key. Without room, log and go on."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.NamedTemporaryFile(dir=self.folder, prefix=".", suffix=".part") as file:
@@ -78,7 +72,6 @@ class NetworkStore:
         self._trim(self.path(key))
 
     def _trim(self, newest: Path) -> None:
-        """Delete the files that were used longest ago until the rest fits, but never the newest."""
         files = []
         for path in self.folder.glob("*.safetensors"):
             try:

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from playground import Encoder, ModelConfig
 from playground.analysis.attribution import (
     ScoreSplit,
-    compete,
     destination,
     head_maps,
     judge,
     move,
+    rank_keys,
 )
 from playground.analysis.streams import Source
 from playground.model.blocks import EncoderBlock
@@ -31,20 +31,16 @@ def block_of(encoder: Encoder, layer: int) -> EncoderBlock:
 @pytest.mark.parametrize("causal", [False, True])
 def test_the_softmax_is_the_competition(causal: bool) -> None:
     walk = walk_through(small_encoder(), 0, 1, 3, 2, causal=causal)
-    found = compete(walk)
-    pattern = walk.of_query("attn.pattern")
-    assert sorted(found.keys) == list(range(4 if causal else 6))
-    assert (np.diff(found.weights) <= 0).all()
-    np.testing.assert_allclose(found.weights, pattern[found.keys])
-    np.testing.assert_allclose(np.exp(found.lead), pattern[2] / found.weights, rtol=1e-9)
-    assert found.rank == 1 + int((pattern > pattern[2]).sum())
+    found, pattern = rank_keys(walk), walk.of_query("attn.pattern")
+    assert sorted(found) == list(range(4 if causal else 6))
+    assert [*found.values()] == sorted(found.values(), reverse=True)
+    np.testing.assert_allclose([*found.values()], pattern[[*found]])
 
 
 def test_a_single_key_has_no_rival_and_a_hidden_one_does_not_compete() -> None:
-    first = compete(walk_through(small_encoder(), 0, 0, 0, 0, causal=True))
-    assert (first.rank, first.weights.tolist()) == (1, [1])
+    assert rank_keys(walk_through(small_encoder(), 0, 0, 0, 0, causal=True)) == {0: 1}
     with pytest.raises(ValueError, match="hidden"):
-        compete(walk_through(small_encoder(), 0, 0, 0, 3, causal=True))
+        rank_keys(walk_through(small_encoder(), 0, 0, 0, 3, causal=True))
 
 
 @given(config=configs(vocab_size=characters().vocab_size), data=st.data())
@@ -54,7 +50,7 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
     layer, head = data.draw(st.integers(0, config.n_layers - 1)), data.draw(st.integers(0, config.n_heads - 1))
     walk = walk_through(encoder, layer, head, data.draw(st.integers(0, 5)), data.draw(st.integers(0, 5)))
     token, piece = destination(walk)
-    found = move(walk, head_maps(encoder, layer, head, piece))
+    shares, length, written, whole_share = move(walk, head_maps(encoder, layer, head, piece))
     attn = block_of(encoder, layer).attn
     pattern = torch.tensor(walk.layer["attn.pattern"])[None].clone()
     v = torch.tensor(walk.layer["attn.v"])[None]
@@ -63,15 +59,16 @@ def test_what_a_weight_moves_is_what_the_model_loses_without_it(config: ModelCon
         pattern[0, head, walk.query, walk.key] = 0
         lost = (whole - attn.o(attn.merge(pattern @ v))[0]).numpy()
     lengths = np.linalg.norm(lost, axis=-1)
-    assert found.written_norm == pytest.approx(lengths.max(), abs=1e-9)
+    assert written == pytest.approx(lengths.max(), abs=1e-9)
     if lengths.max() > 1e-9:
         assert int(lengths.argmax()) == token
     output = walk.layer["attn.out"][token]
-    assert found.output_share == pytest.approx(lost[token] @ output / (output @ output), abs=1e-7)
+    assert whole_share == pytest.approx(lost[token] @ output / (output @ output), abs=1e-7)
     z = walk.of_query("attn.z")
-    assert found.head_shares.sum() == pytest.approx(1)
+    assert length == pytest.approx(np.linalg.norm(walk.layer["attn.v"][head, walk.key]))
+    assert shares.sum() == pytest.approx(1)
     share = walk.of_query("attn.pattern")[walk.key] * walk.layer["attn.v"][head, walk.key] @ z / (z @ z)
-    assert found.head_shares[walk.key] == pytest.approx(share, abs=1e-7)
+    assert shares[walk.key] == pytest.approx(share, abs=1e-7)
 
 
 SOURCES = (Source("token"), Source("position"), Source("attention", 0), Source("feed-forward", 0), Source("bias"))

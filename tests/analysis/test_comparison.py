@@ -10,7 +10,6 @@ from playground import Encoder, ModelConfig
 from playground.analysis.comparison import (
     PointDifference,
     compare_points,
-    find_vector_change,
     moved_weight,
 )
 from playground.runs.encoder_run import Run, run
@@ -89,16 +88,3 @@ def test_moved_weight_is_half_of_what_the_rows_differ_by() -> None:
         for pattern in (eye, np.roll(eye, 1, axis=2))
     ]
     assert moved_weight(*rows_apart).tolist() == [[1]]
-
-
-@pytest.mark.parametrize(
-    ("pinned", "now", "found"),
-    [
-        ([1, 2, 3], [1, 2.5, 3], ("largest", {"at": 1, "before": 2, "after": 2.5})),
-        ([1, -np.inf, 3], [1, -np.inf, 4], ("largest", {"at": 2, "before": 3, "after": 4})),
-        ([1, -np.inf], [1, 2], ("largest", {"at": 1, "before": -np.inf, "after": 2})),
-        ([1, 2, 3], [1, 2], ("size", {"before": 3, "after": 2})),
-    ],
-)
-def test_a_vectors_change_is_its_largest(pinned: list[float], now: list[float], found: Any) -> None:
-    assert find_vector_change(np.array(pinned, np.float32), np.array(now, np.float32)) == found

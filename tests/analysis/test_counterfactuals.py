@@ -8,14 +8,12 @@ import torch
 from numpy.typing import NDArray
 
 from playground import Trace
-from playground.analysis.counterfactuals import (
+from playground.analysis.attribution import (
     Claim,
     Kind,
     change_text,
-    clean_word,
     find_claim,
     judge_swap,
-    list_alike,
     measure,
 )
 from playground.text import Batch, words
@@ -143,9 +141,3 @@ def test_a_swap_is_judged_by_the_numbers_that_are_shown(
     before: tuple[float, float], after: tuple[float, float], verdict: str
 ) -> None:
     assert judge_swap(before, after) == verdict
-
-
-def test_words_of_a_kind_are_others_than_those_of_the_text() -> None:
-    assert list_alike("animal", "An animal saw a dog.")[0] == "cat"
-    assert "book" in list_alike("zyzzyva", "A zyzzyva.")
-    assert clean_word("  two\nwords \u202e\x00 ") == "two words"

@@ -1,4 +1,4 @@
-"""Sentence vectors at every depth, their map, pairs and words: against another library, and runs one by one."""
+"""Sentence vectors at every depth, pairs and words: against another library, and runs one by one."""
 
 import re
 from collections.abc import Sequence
@@ -20,19 +20,15 @@ from playground.analysis.sentences import (
     corrupt_word,
     find_partners,
     leave_words_out,
-    list_depths,
-    map_depths,
+    list_alike,
     pool,
     rank_pairs,
     read_depths,
-    sentence_similarity,
     sentence_vector,
-    spread_of_pairs,
     token_contributions,
     token_weights,
 )
 from playground.model.changes import Change
-from playground.runs.arrays import Array
 from playground.runs.encoder_run import run
 from playground.text import Batch, Tokenizer, build_tokenizer, characters, words
 from playground.weights import checkpoint
@@ -65,8 +61,8 @@ def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, 
     encoder = scramble(Encoder(config, seed=5))
     changes = [[], [Change("off", 1, None, ("attn",))], []]
     depths = read_depths(encoder, BATCH, causal=causal, interventions=changes)
-    points = list_depths(config)
-    assert len(points) == 3 + (final_norm and norm != "none")
+    points = ["embed.out", "layers.0.out", "layers.1.out", *["final"] * (final_norm and norm != "none")]
+    assert {len(each) for each in depths.pooled.values()} == {len(points)}
     runs = [run(encoder, BATCH, i, causal=causal, interventions=changes[i]) for i in range(3)]
     for i, each in enumerate(runs):
         assert depths.tokens[i] == each.tokens
@@ -79,51 +75,8 @@ def test_every_depth_is_pooled_from_the_runs_of_each_sentence(final_norm: bool, 
         for pooling in POOLINGS:
             vector = sentence_vector(each, pooling)
             np.testing.assert_allclose(depths.pooled[pooling][-1, i], vector, rtol=1e-4, atol=1e-4)
-    for pooling in POOLINGS:
-        np.testing.assert_allclose(depths.similarity(pooling), sentence_similarity(runs, pooling), atol=1e-5)
     assert depths.n_tokens == [5, 5, 17]
     assert depths.is_finite
-
-
-def random_vectors(n_depths: int = 4, n_sentences: int = 6, width: int = 10) -> Array:
-    rng = np.random.default_rng(3)
-    spread = rng.standard_normal((n_depths, n_sentences, width)) * np.arange(1, width + 1)
-    return (spread + 50 * rng.standard_normal((n_depths, 1, width))).astype(np.float32)
-
-
-def test_axes_are_the_covariances_first_eigenvectors_with_its_shares() -> None:
-    vectors = random_vectors()
-    drawn = map_depths(vectors)
-    centred = vectors.astype(np.float64) - vectors.mean(axis=1, keepdims=True, dtype=np.float64)
-    flat = centred.reshape(-1, 10)
-    values, axes = np.linalg.eigh(flat.T @ flat)
-    assert drawn.explained == pytest.approx((values[-1] / values.sum(), values[-2] / values.sum()))
-    for number, axis in enumerate((axes[:, -1], axes[:, -2])):
-        axis = axis * np.sign(axis[np.abs(axis).argmax()])
-        np.testing.assert_allclose(drawn.points[..., number], centred @ axis, atol=1e-6)
-    for depth in range(4):
-        share = np.square(drawn.points[depth]).sum(axis=0) / np.square(centred[depth]).sum()
-        np.testing.assert_allclose(drawn.explained_at[depth], share)
-
-
-def test_a_depth_at_which_all_sentences_are_one_point_has_no_variance() -> None:
-    vectors = random_vectors(width=4)
-    vectors[0] = vectors[0, :1]  # as the embeddings of [CLS] are
-    vectors[1] = vectors[1, :1] * (1 + 1e-7 * np.arange(6, dtype=np.float32)[:, None])  # equal but for rounding
-    drawn = map_depths(vectors)
-    assert not drawn.explained_at[:2].any()
-    assert not drawn.points[:2].any()
-    assert (drawn.explained_at[2:].sum(axis=1) < 1).all()
-    assert map_depths(random_vectors(width=2)).explained_at.sum(axis=1) == pytest.approx(1)
-
-
-@pytest.mark.parametrize(("n_depths", "n_sentences"), [(1, 1), (3, 1), (1, 2), (5, 2)])
-def test_few_sentences_or_equal_ones_have_a_map_without_nonsense(n_depths: int, n_sentences: int) -> None:
-    for vectors in (random_vectors(n_depths, n_sentences), np.ones((n_depths, n_sentences, 10), np.float32)):
-        drawn = map_depths(vectors)
-        assert drawn.points.shape == (n_depths, n_sentences, 2)
-        assert all(np.isfinite(array).all() for array in (drawn.points, drawn.explained, drawn.explained_at))
-        assert sum(drawn.explained) <= 1 + 1e-9
 
 
 MATRIX = np.array([[1, 0.2, 0.9], [0.2, 1, 0.2], [0.9, 0.2, 1]], np.float32)
@@ -136,7 +89,6 @@ def test_pairs_are_ranked_and_equal_ones_stay_in_their_order() -> None:
     assert rank_pairs(MATRIX[:1, :1]) == []
     noise = np.array([[0, 1 - 2e-7, 0.5], [0, 0, 1], [0, 0, 0]], np.float32)
     assert [(pair.first, pair.second) for pair in rank_pairs(noise)] == [(0, 1), (1, 2), (0, 2)]
-    np.testing.assert_allclose(spread_of_pairs(MATRIX), (0.2, 0.9))
 
 
 def test_tokens_in_common_are_counted_once_and_special_ones_never() -> None:
@@ -190,12 +142,11 @@ def check(encoder: Encoder, tokenizer: Tokenizer, pooling: Pooling, causal: bool
     batch = tokenizer.encode_batch(LIST)
     other = read_depths(encoder, batch, causal=causal).pooled[pooling][-1, 1]
     found = leave_words_out(encoder, tokenizer, batch, 0, other, pooling, causal=causal)
-    assert found.words == ("The", "film", "wasn't", "unbearably", "good", ".")
-    for word, place in zip(found.words, found.places, strict=True):
+    assert [word for word, *_ in found] == ["The", "film", "wasn't", "unbearably", "good", "."]
+    for word, place, _ in found:
         piece = batch.tokens[0][place or 0].removeprefix("##")
         assert word.lower().startswith(piece.lower())
-    assert len(set(found.places)) == len(found.places)
-    for text, similarity in zip(SHORTER, found.similarities, strict=True):
+    for text, (*_, similarity) in zip(SHORTER, found, strict=True):
         beside = tokenizer.encode_batch([text, LIST[2]])  # the longest pads it as the list does
         assert beside.ids.shape == (2, batch.ids.shape[1])
         vector = sentence_vector(run(encoder, beside, 0, causal=causal), pooling)
@@ -215,17 +166,17 @@ def test_a_single_word_is_not_left_out_and_too_many_are_cut_with_a_count(monkeyp
     encoder, tokenizer = checkpoint.load("minilm")
     batch = tokenizer.encode_batch(["Snow", "It snowed all night"])
     other = np.ones(384, np.float32)
-    assert leave_words_out(encoder, tokenizer, batch, 0, other, "mean").words == ()
+    assert leave_words_out(encoder, tokenizer, batch, 0, other, "mean") == []
     monkeypatch.setattr(sentences, "can_afford", lambda config, n_tokens, n: n <= 3)
     found = leave_words_out(encoder, tokenizer, batch, 1, other, "mean")
-    assert found.words == ("It", "snowed", "all")
+    assert [word for word, *_ in found] == ["It", "snowed", "all"]
 
 
 def test_of_a_sentence_that_was_cut_the_kept_words_alone_are_left_out() -> None:
     encoder, tokenizer = checkpoint.load("minilm")
     batch: Batch = tokenizer.encode_batch(["one two three four five"], max_tokens=5)
     found = leave_words_out(encoder, tokenizer, batch, 0, np.ones(384, np.float32), "mean")
-    assert (found.words, found.places) == (("one", "two", "three"), (1, 2, 3))
+    assert [each[:2] for each in found] == [("one", 1), ("two", 2), ("three", 3)]
 
 
 SENTENCE = "The doctor didn't cross the street because he was tired."
@@ -267,6 +218,11 @@ def test_contrasts_come_first_and_keep_their_capitals() -> None:
     batch = encode(["He saw the doctor", "Doctor Who"])
     changed = [corrupt_word(encode, batch, *place) for place in ((0, 1), (0, 4), (1, 1))]
     assert [found and found[0] for found in changed] == ["She saw the doctor", "He saw the nurse", "Nurse Who"]
+
+
+def test_words_of_a_kind_are_others_than_those_of_the_text() -> None:
+    assert list_alike("animal", "An animal saw a dog.")[0] == "cat"
+    assert "book" in list_alike("zyzzyva", "A zyzzyva.")
 
 
 def test_special_tokens_and_sentences_that_are_cut_have_no_copy() -> None:

@@ -5,9 +5,9 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis import sweeps
+from playground.analysis import comparison
+from playground.analysis.comparison import measure_variants
 from playground.analysis.sentences import sentence_vector
-from playground.analysis.sweeps import measure_variants
 from playground.errors import InterventionError
 from playground.model.changes import Change
 from playground.runs.arrays import Array
@@ -28,8 +28,8 @@ def cosine(one: Array, two: Array) -> float:
 def test_every_effect_is_that_of_a_run_without_the_part(causal: bool) -> None:
     untouched = run(ENCODER, BATCH, causal=causal)
     before, others = sentence_vector(untouched), np.eye(3, 16, dtype=np.float32)
-    parts = [*sweeps.list_heads(CONFIG), *sweeps.list_sublayers(CONFIG), *sweeps.list_cuts(untouched, 1, 2)]
-    score = sweeps.score_change(untouched, others)
+    parts = [*comparison.list_heads(CONFIG), *comparison.list_sublayers(CONFIG), *comparison.list_cuts(untouched, 1, 2)]
+    score = comparison.score_change(untouched, others)
     found = measure_variants([[part] for part in parts], score, ENCODER, BATCH, untouched, causal=causal)
     assert found.shape == (len(parts), 1 + 3)
     for part, (relative, *similarities) in zip(parts, found, strict=True):
@@ -40,35 +40,16 @@ def test_every_effect_is_that_of_a_run_without_the_part(causal: bool) -> None:
 
 
 def test_pairs_are_all_that_a_head_may_link_but_last_keys() -> None:
-    assert sweeps.list_pairs(run(ENCODER, BATCH), 0) == [(query, key) for query in range(5) for key in range(5)]
-    causal = sweeps.list_pairs(run(ENCODER, BATCH, causal=True), 0)
+    assert comparison.list_pairs(run(ENCODER, BATCH), 0) == [(query, key) for query in range(5) for key in range(5)]
+    causal = comparison.list_pairs(run(ENCODER, BATCH, causal=True), 0)
     assert causal == [(query, key) for query in range(1, 5) for key in range(query + 1)]
-
-
-@pytest.mark.parametrize("changes", [{}, {"norm_placement": "pre", "final_norm": True}, {"head_merge": "reshape"}])
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_hidden_token_is_one_whose_every_pair_with_others_is_masked(changes: dict[str, str], causal: bool) -> None:
-    encoder = scramble(Encoder(ModelConfig(**vars(CONFIG) | changes), seed=5))
-    untouched = run(encoder, BATCH, causal=causal)
-    hidden = sweeps.list_hidden(untouched)
-    found = measure_variants(
-        hidden, lambda final: final[:, :5].reshape(len(final), -1), encoder, BATCH, untouched, causal=causal
-    ).reshape(3, 5, 5, 16)
-    for layer in range(3):
-        for token in range(5):
-            readers = [query for query in range(token if causal else 0, 5) if query != token]
-            cuts = [Change("weight", layer, None, (query, token, 0.0)) for query in readers]
-            alone = run(encoder, BATCH, causal=causal, interventions=cuts).arrays["final"][:5]
-            np.testing.assert_allclose(found[layer, token], alone, rtol=1e-4, atol=1e-4)
-            # Nobody reads the last token where later ones are hidden.
-            assert np.allclose(alone, untouched.arrays["final"][:5], atol=1e-3) == (causal and token == 4)
 
 
 def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
     runs = [run(ENCODER, BATCH, sentence) for sentence in range(4)]
     start, goal = (sentence_vector(each) for each in runs[:2])
-    patches = sweeps.list_patches(3, 5, 1)
-    score, sources = sweeps.score_nearness(runs[0], runs[1]), {1: runs[1].arrays}
+    patches = comparison.list_patches(3, 5, 1)
+    score, sources = comparison.score_nearness(runs[0], runs[1]), {1: runs[1].arrays}
     shares = measure_variants([[patch] for patch in patches], score, ENCODER, BATCH, runs[0], sources=sources)[:, 0]
     for patch, share in zip(patches, shares, strict=True):
         patched = sentence_vector(run(ENCODER, BATCH, 0, interventions=[patch]))
@@ -76,8 +57,8 @@ def test_each_share_of_a_patch_is_that_of_a_run_with_it() -> None:
         assert share == pytest.approx(expected, abs=1e-4)
     np.testing.assert_allclose(shares[:5], [0, 0, 1, 0, 0], atol=1e-4, err_msg="all lies at the word that differs")
     assert np.abs(shares.reshape(4, 5)[1:, [0, 1, 3, 4]]).max() > 1e-3
-    same, other = ([[sweeps.list_patches(3, 5, source)[0]]] for source in (2, 3))
-    nearer = measure_variants(same, sweeps.score_nearness(runs[0], runs[2]), ENCODER, BATCH, runs[0])
+    same, other = ([[comparison.list_patches(3, 5, source)[0]]] for source in (2, 3))
+    nearer = measure_variants(same, comparison.score_nearness(runs[0], runs[2]), ENCODER, BATCH, runs[0])
     assert np.isnan(nearer).all()
     with pytest.raises(InterventionError, match="5 and 12 tokens"):
         measure_variants(other, score, ENCODER, BATCH, runs[0])
@@ -95,9 +76,9 @@ def without_columns(numbers: list[int]) -> Encoder:
 
 @pytest.mark.parametrize("causal", [False, True])
 def test_what_is_left_is_that_of_weights_without_these_heads(causal: bool) -> None:
-    order, untouched = sweeps.order_at_random(CONFIG, 1), run(ENCODER, BATCH, causal=causal)
-    removals = [sweeps.remove_heads(order, n, CONFIG) for n in sweeps.pruned_sizes(CONFIG)]
-    score = sweeps.score_similarity(untouched)
+    order, untouched = comparison.order_at_random(CONFIG, 1), run(ENCODER, BATCH, causal=causal)
+    removals = [comparison.remove_heads(order, n, CONFIG) for n in comparison.pruned_sizes(CONFIG)]
+    score = comparison.score_similarity(untouched)
     left = measure_variants(removals, score, ENCODER, BATCH, untouched, causal=causal)
     before = untouched.arrays["final"][:5].mean(0)
     for n in range(13):
@@ -108,17 +89,17 @@ def test_what_is_left_is_that_of_weights_without_these_heads(causal: bool) -> No
 
 def test_orders_hold_every_head_once() -> None:
     effects = np.array([[0.2, 0.1, np.nan, 0.1]] * 3, np.float32)
-    assert sweeps.order_by_effect(effects) == (1, 3, 5, 7, 9, 11, 0, 4, 8, 2, 6, 10)
-    drawn = sweeps.order_at_random(CONFIG, 0)
+    assert comparison.order_by_effect(effects) == (1, 3, 5, 7, 9, 11, 0, 4, 8, 2, 6, 10)
+    drawn = comparison.order_at_random(CONFIG, 0)
     assert sorted(drawn) == list(range(12))
-    assert drawn != sweeps.order_at_random(CONFIG, 1)
-    assert drawn == sweeps.order_at_random(CONFIG, 0)
-    assert sweeps.remove_heads((7, 0, 11), 2, CONFIG) == [Change("zero", 0, 0), Change("zero", 1, 3)]
+    assert drawn != comparison.order_at_random(CONFIG, 1)
+    assert drawn == comparison.order_at_random(CONFIG, 0)
+    assert comparison.remove_heads((7, 0, 11), 2, CONFIG) == [Change("zero", 0, 0), Change("zero", 1, 3)]
 
 
 @pytest.mark.parametrize(
     ("n_layers", "n_heads", "n_sizes", "last"), [(1, 1, 2, 1), (6, 12, 37, 72), (12, 12, 37, 144), (5, 15, 26, 75)]
 )
 def test_a_curve_has_few_points(n_layers: int, n_heads: int, n_sizes: int, last: int) -> None:
-    sizes = sweeps.pruned_sizes(ModelConfig(vocab_size=0, d_model=720, n_heads=n_heads, n_layers=n_layers))
+    sizes = comparison.pruned_sizes(ModelConfig(vocab_size=0, d_model=720, n_heads=n_heads, n_layers=n_layers))
     assert (len(sizes), sizes[0], sizes[-1]) == (n_sizes, 0, last)

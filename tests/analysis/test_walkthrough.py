@@ -12,20 +12,16 @@ from playground.analysis.steps import Step, work_out
 from playground.analysis.walkthrough import Walk, order, tutorial_b
 from playground.config import NormPlacement
 from playground.runs.encoder_run import LayerRun, trace_layer
-from playground.text import Batch, characters
+from playground.text import characters
+from tests.analysis.walks import BATCH
 from tests.model.reference import scramble
 from tests.model.strategies import configs
 
 SMALL = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=9)
 
 
-def layer_run(
-    config: ModelConfig, layer: int = 0, *, sentence: int = 0, causal: bool = False
-) -> tuple[LayerRun, Encoder, Batch]:
-    model = Encoder(config, seed=1)
-    scramble(model)
-    batch = characters().encode_batch(["abcdef", "xyz"])
-    return trace_layer(model, batch, sentence, layer, causal=causal), model, batch
+def layer_run(config: ModelConfig, layer: int = 0, *, sentence: int = 0, causal: bool = False) -> LayerRun:
+    return trace_layer(scramble(Encoder(config, seed=1)), BATCH, sentence, layer, causal=causal)
 
 
 def assert_close(step: Step, config: ModelConfig) -> None:
@@ -46,7 +42,7 @@ def test_by_hand_every_stage_is_what_the_model_computed(
     config: ModelConfig, data: st.DataObject, sentence: int, causal: bool
 ) -> None:
     layer = data.draw(st.integers(0, config.n_layers - 1))
-    run, _, _ = layer_run(config, layer, sentence=sentence, causal=causal)
+    run = layer_run(config, layer, sentence=sentence, causal=causal)
     n_real = int((~run.run.padding).sum())
     walk = Walk(
         run,
@@ -62,7 +58,7 @@ def test_by_hand_every_stage_is_what_the_model_computed(
 
 
 def test_a_wrong_number_would_be_noticed() -> None:
-    run, _, _ = layer_run(SMALL)
+    run = layer_run(SMALL)
     for stage in order(SMALL):
         step = work_out(Walk(run, 1, 2, 0), stage)
         changed = step.traced.copy()
@@ -86,7 +82,7 @@ def test_numbers_overflow_in_peace() -> None:
 
 
 def test_formulas_show_the_first_numbers() -> None:
-    run, _, _ = layer_run(SMALL)
+    run = layer_run(SMALL)
     walk = Walk(run, 1, 2, 0)
     assert work_out(walk, "embedding").formulas == (r"x = \sqrt{D}\, E_{\mathrm{id}} + P_t",)
     assert work_out(walk, "embedding").numbers[0].endswith(f"= {walk.first_sum[0][0]:.4g}")
@@ -111,8 +107,7 @@ def test_formulas_show_the_first_numbers() -> None:
 def test_tutorial_b_goes_from_attention_outwards_through_every_stage(placement: NormPlacement) -> None:
     config = replace(SMALL, norm_placement=placement)
     chapters = tutorial_b(config)
-    names = [chapter.name for chapter in chapters]
-    assert names == ["attention", "self-attention", "multi-head-attention", "positions", "the-block"]
-    assert sorted(stage for chapter in chapters for stage in chapter.stages) == sorted(order(config))
-    block = [stage for stage in order(config) if stage in chapters[-1].stages]
-    assert list(chapters[-1].stages) == block
+    assert [*chapters] == ["attention", "self-attention", "multi-head-attention", "positions", "the-block"]
+    assert sorted(stage for stages in chapters.values() for stage in stages) == sorted(order(config))
+    block = chapters["the-block"]
+    assert list(block) == [stage for stage in order(config) if stage in block]

@@ -54,7 +54,6 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer(visitor: Visito
     button(visitor, "lesson_next").click()
     button(visitor.settled(), "quick_0").click()
     expect_step(visitor, 4, 4, "moves by 6.6% of its length")
-    expect_readable(visitor)
     button(visitor, "lesson_end").click()
     expect(visitor.widget("lesson_line")).to_have_count(0)
     assert "do" not in visitor.settled().query()

@@ -16,7 +16,7 @@ def test_a_finger_makes_a_change_and_takes_it_back(phone: Visitor) -> None:
     phone.widget("example_0").get_by_role("button").tap()
     expect(chip(phone, "layer 3, head 1 off")).to_have_attribute("aria-pressed", "true")
     assert phone.settled().query() == {"do": ["3.1:zero"]}
-    expect(phone.widget("examples").get_by_text("The sentence vector moves by")).to_be_in_viewport()
+    expect(phone.widget("answer").get_by_text("6.6%")).to_be_in_viewport()
     assert phone.array("whatif_heads")[4].max() > 0
     expect(phone.widget("answer")).to_contain_text("the median of the 72 heads", timeout=30_000)
     edges = chip(phone, "layer 3, head 1 off").evaluate(

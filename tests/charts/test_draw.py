@@ -43,7 +43,7 @@ CURVES: Curves[Array] = Curves(
         Curve("<mean>", np.arange(values.shape[1]), values.mean(axis=0), "#112233", values.min(0), values.max(0))
     ],
     x=Axis("depth", place="layer"),
-    y=[figures.length_axis("length")],
+    y=figures.length_axis("length"),
     table=lambda values: pd.DataFrame({"mean": values.mean(axis=0)}).rename_axis("depth"),
 )
 BARS: Bars[Array] = Bars(
@@ -104,7 +104,7 @@ def test_plotly_takes_what_is_drawn(chart: Chart[Array], pinned: Array | None) -
         go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
         assert drawn.key.startswith(chart.key)
         assert drawn.caption
-    assert len(drawing.beside) == (0 if pinned is None else {"map": 2, "tree": 1}.get(chart.key, 0))
+    assert len(drawing.beside) == (0 if pinned is None else {"map": 2, "tree": 1, "upright": 1}.get(chart.key, 0))
 
 
 def test_a_heatmap_stands_beside_the_pinned_one_in_its_colours_and_their_difference() -> None:
@@ -172,7 +172,7 @@ def test_pinned_curves_are_dotted_and_pinned_bars_paler() -> None:
     assert names == ["a", "a, pinned", "b", "b, pinned"], "side by side"
 
 
-def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -> None:
+def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_beside() -> None:
     drawn = draw_chart(STACK, scene(NOW[:2], PINNED[:, :2])).now
     left, right, pinned_left, _ = drawn.figure["data"]
     rows = drawn.figure["layout"]["yaxis"]["categoryarray"]
@@ -180,9 +180,9 @@ def test_stacked_rows_have_the_pinned_ones_below_them_and_upright_bars_rings() -
     assert (left["y"], pinned_left["y"]) == (rows[::2], rows[1:2])
     np.testing.assert_allclose([*left["customdata"], *right["customdata"]], np.array([1, 2, 4, 3]) / 10)
     assert (drawn.figure["layout"]["barmode"], pinned_left["opacity"], "text" in pinned_left) == ("stack", 0.5, False)
-    upright = draw_chart(UPRIGHT, scene(NOW, PINNED)).now
-    *_, rings = upright.figure["data"]
-    assert (rings["x"], list(rings["y"])) == (["row 0"], [9])
+    drawing = draw_chart(UPRIGHT, scene(NOW, PINNED))
+    assert [list(each["y"]) for each in drawing.beside[0].figure["data"]] == [[8], [1]]
+    upright = drawing.now
     assert upright.figure["layout"]["xaxis"]["categoryarray"] == ["row 2", "row 1", "row 0"]
     assert upright.cells is not None
     assert upright.cells.columns == ("layer", {0: 0, 1: 1, 2: 2})
@@ -194,7 +194,7 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     assert (cells["y"], cells["z"].shape, cells["z"].dtype) == (["&lt;q&gt;", "long"], (2, SHOWN), np.float32)
     np.testing.assert_array_equal(cells["z"][0], [*NOW[0], *[np.nan] * 6])
     assert (cells["zmin"], cells["zmax"], cells["text"][0]) == (-4, 4, [*(f"{x:g}" for x in NOW[0]), *[""] * 6])
-    assert "Drawn: the first 8 of up to 10 numbers." in alone.caption
+    assert "first 8 of 10" in alone.figure["layout"]["xaxis"]["title"]["text"]
     assert alone.table is not None
     assert alone.table()["long"].tolist() == [1, 4] * 5
     assert draw_chart(VECTORS, scene(pinned=PINNED)).now.figure["data"][0]["y"] == [
@@ -226,16 +226,15 @@ def test_differences_of_rounding_alone_are_none() -> None:
     cells, difference = (each.figure["data"][0] for each in (drawing.now, drawing.beside[1]))
     assert (cells["zmin"], cells["zmax"]) == pytest.approx((0, 4))
     assert not difference["z"].any()
-    flat = replace(
-        CURVES, y=[lambda _: {"title": "length"}], curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")]
-    )
+    flat = replace(CURVES, y=lambda _: {"title": "length"}, curves=lambda v: [Curve("", np.arange(2), v[0], "#000000")])
     assert draw_chart(flat, scene(near)).now.figure["layout"]["yaxis"]["rangemode"] == "tozero"
     assert "rangemode" not in draw_chart(flat, scene(NOW)).now.figure["layout"]["yaxis"]
 
 
 def test_marks_and_frames_stand_at_their_numbers() -> None:
-    layout = figures.mark_places([figures.Mark(10, "ten"), figures.Mark(100)], is_log=True)
+    layout = figures.mark_places({"ten": 10, "": 100}, is_log=True)
     assert [each["x0"] for each in layout["shapes"]] == [10, 100]
     assert [(each["x"], each["text"]) for each in layout["annotations"]] == [(1, "ten")]
-    (shape,) = figures.draw_frames([figures.Frame((1, 2), (0, 1), "#112233", 9)])
+    framed = replace(HEATMAP, frames=lambda _: [((1, 2), (0, 1), "#112233", 9)])
+    (shape,) = draw_chart(framed, scene()).now.figure["layout"]["shapes"]
     assert (shape["x0"], shape["x1"], shape["y0"], shape["y1"]) == (-0.5, 1.5, 0.5, 2.5)

@@ -44,23 +44,23 @@ def test_contributions_keep_their_order_and_add_up_however_many_there_are() -> N
     for n in (1, 5, labelled.MOST_BARS - 1, labelled.MOST_BARS, labelled.MOST_BARS + 1, 60):
         amounts = generator.standard_normal(n)
         names = [f"layer {i} attention" for i in range(n)]
-        bars = labelled.contributions(names, ["attention"] * n, amounts, title="part")
-        assert sum(bars.values) == pytest.approx(amounts.sum(), abs=1e-5)
-        assert len(bars.values) == min(n, labelled.MOST_BARS)
-        assert (bars.labels[-1] in names) == (n <= labelled.MOST_BARS), "no bar stands for one other alone"
-        drawn = [name for name in bars.labels if name in names]
+        bars = labelled.contributions(names, ["attention"] * n, amounts, "part")
+        assert sum(bars["values"]) == pytest.approx(amounts.sum(), abs=1e-5)
+        assert len(bars["values"]) == min(n, labelled.MOST_BARS)
+        assert (bars["labels"][-1] in names) == (n <= labelled.MOST_BARS), "no bar stands for one other alone"
+        drawn = [name for name in bars["labels"] if name in names]
         assert drawn == [name for name in names if name in drawn]
-        assert set(bars.colours[: len(drawn)]) == {palette.ATTENTION}
+        assert set(bars["colours"][: len(drawn)]) == {palette.ATTENTION}
         if n > labelled.MOST_BARS:
-            assert bars.labels[-1] == f"{n - labelled.MOST_BARS + 1} others"
+            assert bars["labels"][-1] == f"{n - labelled.MOST_BARS + 1} others"
             others = [abs(amount) for name, amount in zip(names, amounts, strict=True) if name not in drawn]
-            assert max(others) <= min(map(abs, bars.values[:-1]))
+            assert max(others) <= min(map(abs, bars["values"][:-1]))
 
 
 def test_numbers_are_written_with_their_signs() -> None:
     amounts = np.array([1.0, -0.25, np.nan])
     names = ["token", "position", "bias"]
-    assert labelled.contributions(names, names, amounts, title="part").texts == ["+1.00", "−0.25", "–"]
+    assert labelled.contributions(names, names, amounts, "part")["texts"] == ["+1.00", "−0.25", "–"]
 
 
 def test_the_chosen_key_stands_out_and_is_always_drawn() -> None:

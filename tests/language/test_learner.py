@@ -6,19 +6,17 @@ import pytest
 import torch
 
 from playground.language.learner import (
-    BATCH,
     LEARNING_RATE,
     N_LOOKS,
     N_SENTENCES,
     SHOWN,
     Learner,
-    _batches,
     learn,
     learning_rate,
     training_set,
 )
 from playground.language.network import BASE, Spec, load, save
-from playground.language.text import CLS_ID, IDS, PAD_ID, SEP_ID, english_tokenizer
+from playground.language.text import CLS_ID, IDS, SEP_ID, english_tokenizer
 
 TINY = Spec(replace(BASE, d_model=16, n_heads=2, d_ff=32, n_layers=1))
 
@@ -36,33 +34,16 @@ def test_the_training_set_hides_one_word_a_sentence() -> None:
     assert ids.shape[0] == len(places) == N_SENTENCES
     hidden = ids[torch.arange(N_SENTENCES), places]
     assert int(hidden.min()) > SEP_ID
-    assert torch.equal(ids[:, 0], torch.full((N_SENTENCES,), CLS_ID, dtype=ids.dtype))
+    assert (ids[:, 0] == CLS_ID).all()
     answers = {IDS[word] for word in ("is", "are", "he", "she", "it", "they", "was")}
     assert 0.3 < sum(int((hidden == answer).sum()) for answer in answers) / N_SENTENCES < 0.7
     assert not torch.equal(ids[:100, :12], training_set(1)[0][:100, :12])
 
 
-def test_batches_are_of_similar_length_and_each_sentence_comes_once_a_round() -> None:
-    lengths = torch.randint(5, 40, (1_000,), generator=torch.Generator().manual_seed(0))
-    ids = (torch.arange(40) < lengths[:, None]).to(torch.int16)  # PAD_ID is 0
-    assert PAD_ID == 0
-    batches = list(_batches(ids, 0, 16))
-    assert sorted(torch.cat(batches).tolist()) == list(range(1_000))
-    assert all(len(rows) <= BATCH for rows in batches)
-    assert max(int(lengths[rows].max() - lengths[rows].min()) for rows in batches) < 12
-    again = list(_batches(ids, 0, 20))
-    assert all(torch.equal(one, other) for one, other in zip(batches, again, strict=False))
-    assert not torch.equal(batches[0], next(iter(_batches(ids, 1, 1))))
-
-
-def finish(learner: Learner) -> Learner:
+def test_it_learns_and_shows_how_far_it_is() -> None:
+    learner = Learner(TINY, steps=120)
     for _ in learner.run():
         pass
-    return learner
-
-
-def test_it_learns_and_shows_how_far_it_is() -> None:
-    learner = finish(Learner(TINY, steps=120))
     state = learner.state
     assert len(state.loss) == 120
     assert sum(state.loss[-20:]) < 0.85 * sum(state.loss[:20])

@@ -48,25 +48,15 @@ def test_what_is_nowhere_is_trained_once(
     ("settings", "message"),
     [
         ({"n_layer": 1}, "n_layer=1 is not a setting; n_layers"),
-        ({"zzz": 1}, "zzz=1 is not a setting; "),
         ({"n_heads": 5}, "n_heads=5 does not divide d_model=64"),
-        ({"d_model": "wide"}, "d_model='wide' is not a whole number"),
         ({"d_model": 1}, "rotary positions turn pairs"),
-        ({"positions": "nowhere"}, "positions='nowhere' is not a choice"),
         ({"vocab_size": 9}, "vocab_size=9 is not the number of words"),
         ({"max_len": 8}, "max_len=8 is shorter than the longest sentence; 48 would work"),
         ({"n_layers": 10**9}, "n_layers=1000000000 is more than are trained here"),
         ({"causal": 1}, "causal=1 is not a switch"),
-        ({"seed": -1}, "seed=-1 is not between"),
-        ({"seed": "a"}, "seed='a' is not a whole number"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_sentence(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError) as raised:
         load("english", **settings)
     assert str(raised.value).startswith(message) or message in str(raised.value)
-
-
-def test_the_contract_of_capabilities() -> None:
-    examples = CAPABILITIES["recall"].examples(3, seed=1)
-    assert len({example.words for example in examples}) == 3

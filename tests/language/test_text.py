@@ -6,24 +6,11 @@ import pytest
 
 from playground.language.text import (
     CLS_ID,
-    IDS,
     MASK_ID,
     PAD_ID,
     SEP_ID,
-    UNKNOWN_ID,
-    VOCABULARY,
     english_tokenizer,
 )
-
-
-def test_the_vocabulary_has_the_special_tokens_first_and_every_word_once() -> None:
-    assert VOCABULARY[:5] == ("[PAD]", "[UNK]", "[MASK]", "[CLS]", "[SEP]")
-    assert 150 <= len(VOCABULARY) - 5 <= 250
-    assert len(set(VOCABULARY)) == len(VOCABULARY)
-    assert [IDS[token] for token in VOCABULARY] == list(range(len(VOCABULARY)))
-    assert (IDS["[PAD]"], IDS["[UNK]"], IDS["[MASK]"], IDS["[CLS]"], IDS["[SEP]"]) == (
-        *(PAD_ID, UNKNOWN_ID, MASK_ID, CLS_ID, SEP_ID),
-    )
 
 
 def test_a_written_mask_is_the_mask_and_other_special_tokens_are_unknown_words() -> None:

@@ -1,14 +1,24 @@
-"""Every shipped exercise, solved: right, and with each mistake that is to be expected."""
+"""Every shipped exercise, solved: right, and with each mistake that is to be expected; and which one comes next."""
 
 from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 
 from playground.errors import InputError
-from playground.learn.checks import check_exercise
-from playground.learn.exercise import FOLDER, Variant, read_exercise, shipped_exercises
+from playground.learn.exercise import (
+    FOLDER,
+    Exercise,
+    Results,
+    Variant,
+    check_exercise,
+    find_items,
+    missing,
+    next_exercise,
+    read_exercise,
+    shipped_exercises,
+)
+from playground.link.opening import open_link
 from tests.learn.test_reading import WHOLE
 
 ALL = shipped_exercises()
@@ -27,14 +37,6 @@ def test_there_are_48_of_three_levels_and_all_kinds() -> None:
         assert sum(each.answer.kind == kind for each in ALL.values()) >= 3
 
 
-def test_none_rests_on_itself_or_on_a_harder_one() -> None:
-    done: set[str] = set()
-    while ready := [key for key, each in ALL.items() if key not in done and set(each.rests_on) <= done]:
-        done.update(ready)
-    assert done == ALL.keys()
-    assert all(ALL[other].level <= each.level for each in ALL.values() for other in each.rests_on)
-
-
 @pytest.mark.sampled(16)
 @pytest.mark.parametrize("key", ALL)
 def test_it_is_solved_by_hand_each_mistake_is_known_and_every_case_holds(key: str) -> None:
@@ -47,8 +49,8 @@ def test_it_is_solved_by_hand_each_mistake_is_known_and_every_case_holds(key: st
 def test_the_right_options_are_no_expected_mistake_and_every_word_is_filled_in(key: str) -> None:
     exercise = ALL[key]
     for variant in variants(key):
-        assert variant.check(variant.truth).is_right
-        assert not any(variant.compute(mistake.when, variant.truth) for mistake in exercise.mistakes), variant.case
+        assert variant.is_right(variant.truth)
+        assert variant.find_mistake(variant.truth) is None, variant.case
         texts = [exercise.question, *exercise.hints, *(mistake.feedback for mistake in exercise.mistakes)]
         assert not any("{" in variant.fill(text) for text in texts)
 
@@ -65,97 +67,80 @@ def test_a_head_that_the_words_name_is_right_in_every_case_and_clearly_ahead(key
 @pytest.mark.parametrize("key", [key for key in ALL if "{n} tokens" in ALL[key].question])
 def test_a_text_has_as_many_tokens_as_the_question_says(key: str) -> None:
     for variant in variants(key):
-        assert variant.explain("{= tokens | .0f}") == variant.case["n"]
-
-
-RUN = {"weights": "random", "tokenizer": "word", "text": "a b c", "d_model": 32, "n_heads": 4, "n_layers": 2}
-
-
-def posed(answer: dict[str, Any], when: str) -> Variant:
-    """An exercise with one expected mistake."""
-    changed = {
-        "state": RUN,
-        "cases": [{}],
-        "mistakes": [{"name": "expected", "when": when, "feedback": "Look again.", "example": 0}],
-        "explanation": "So.",
-        "page": "attention",
-        "answer": answer,
-    }
-    return Variant(read_exercise(yaml.safe_dump({**yaml.safe_load(WHOLE), **changed})), 0)
+        assert str(int(variant.compute("tokens"))) == variant.case["n"]
 
 
 def test_a_variants_number_chooses_its_case() -> None:
     one = read_exercise(WHOLE)
-    first = Variant(one, 0)
-    assert first.fill("{width} {model} $d_{model}$") == "64 {model} $d_{model}$"
-    assert first.truth == 16
-    assert first.explanation == "It is 16."
-    assert [Variant(one, number).case["width"] for number in range(4)] == ["64", "32", "64", "32"]
-
-
-def test_one_of_several_options() -> None:
-    options = {"more": {"text": "More", "when": "1 > 2"}, "less": {"text": "Less", "when": "1 < 2"}}
-    variant = posed({"kind": "choose", "options": options}, "answer == 'more'")
-    assert variant.check(variant.read("less")).is_right
-    wrong = variant.check(variant.read(["more"]))
-    assert (wrong.is_right, wrong.feedback) == (False, "Look again.")
-    assert not variant.check(("more", "less")).is_right
-    wrong_answers: tuple[object, ...] = ("other", [], None, 3)
-    for answer in wrong_answers:
-        with pytest.raises(InputError):
-            variant.read(answer)
-
-
-def test_several_options() -> None:
-    options = {name: {"text": name, "when": f"{i} < 2"} for i, name in enumerate("abc")}
-    variant = posed({"kind": "choose", "several": True, "options": options}, "'c' in answer")
-    assert variant.check(variant.read(["b", "a"])).is_right
-    assert variant.check(variant.read(["a", "b", "c"])).feedback == "Look again."
-    assert variant.check(variant.read("a")).mistake is None
-
-
-def test_a_number_within_its_tolerance() -> None:
-    answer = {"kind": "number", "truth": "config[d_model] / config[n_heads]", "tolerance": 0.1}
-    variant = posed(answer, "near(answer, config[d_model])")
-    assert [variant.is_right(number) for number in (7.1, 7.3, 8.0, 8.7, 9.0)] == [False, True, True, True, False]
-    assert variant.check(33.0).feedback == "Look again."
-    assert posed({**answer, "tolerance": 0.0, "within": 2.0}, "1 > 2").is_right(10)
-    for text in ("nan", "inf", "x", None, [1]):
-        with pytest.raises(InputError):
-            variant.read(text)
-
-
-def test_a_head_by_place_or_by_name() -> None:
-    variant = posed({"kind": "click", "of": "heads.focus"}, "row == column")
-    weights = variant.view.run.patterns()[:, :, variant.view.focus.query, variant.view.focus.key]
-    best = np.unravel_index(weights.argmax(), weights.shape)
-    assert variant.read(["layer 0", "head 2"]) == (0, 2)
-    for cell in np.ndindex(*weights.shape):
-        verdict = variant.check(variant.read([int(each) for each in cell]))
-        assert verdict.is_right == (cell == best)
-        assert (verdict.mistake is not None) == (not verdict.is_right and cell[0] == cell[1])
-    for answer in (["layer 0"], ["layer 0", "z"], "layer 0", [0, 4], None):
-        with pytest.raises(InputError):
-            variant.read(answer)
-    with pytest.raises(InputError, match="one or two axes"):
-        _ = posed({"kind": "click", "of": "pattern[0,1,b,c]"}, "1 > 2").truth
-
-
-def test_settings_until_a_condition_holds() -> None:
-    answer = {"kind": "settings", "until": "parameters.total < start.parameters.total", "keep": ["d_model"]}
-    variant = posed(answer, "config[d_ff] > start.config[d_ff]")
-    assert variant.truth is False
-    assert variant.check(variant.read({"n_layers": 1})).is_right
-    assert "`d_model`" in variant.check(variant.read({"d_model": 16})).feedback
-    assert variant.check(variant.read({"d_ff": 3072})).feedback == "Look again."
-    assert variant.check(variant.read({})).mistake is None
-    with pytest.raises(InputError, match="from the start"):
-        _ = posed({"kind": "settings", "until": "1 < 2"}, "1 > 2").truth
+    assert Variant(one, 0).fill("{width} {model} $d_{model}$") == "64 {model} $d_{model}$"
+    assert [Variant(one, number).explanation for number in range(3)] == ["It is 16.", "It is 8.", "It is 16."]
 
 
 def test_an_explanation_that_cannot_be_computed_is_a_sentence() -> None:
-    variant = posed({"kind": "number", "truth": "1"}, "1 > 2")
-    for text in ("{= pattern[0,0,zebra,a]}", "{= 1 | zz}", "{= 1 | 999999999f}", "{= " + " " * 1_900 + "}"):
+    for formula in ("config[zebra]", "1 / 0"):
         with pytest.raises(InputError):
-            variant.explain(text)
-    assert variant.explain("{= 1/3} {= config[norm]} {= pattern[0,0,a,b] | .1%}").startswith("0.3333 layer ")
+            _ = Variant(read_exercise(WHOLE.replace("{= config[d_model]", f"{{= {formula}")), 0).explanation
+
+
+@pytest.mark.parametrize(
+    ("page", "key"),
+    [
+        ("attention", "attention_pattern"),
+        ("positions", "position_table"),
+        ("parameters", "parameter_breakdown"),
+        ("gradient-flow", "gradient_by_layer"),
+    ],
+)
+def test_charts_are_found_inside_of_groups_columns_and_closed_panels_and_have_no_clicks(page: str, key: str) -> None:
+    shape = "weights=random&tokenizer=word&d_model=16&n_heads=2&n_layers=2&d_ff=32"
+    (item,), _ = find_items(open_link(f"{page}?{shape}&gradient_layers=2"), (key,))
+    found: Any = item
+    assert (found.key, found.click, found.on_row) == (key, "", None)
+
+
+# --- what comes next
+
+
+def exercise(key: str, level: int, *rests_on: str, topic: str = "counting") -> Exercise:
+    return read_exercise(WHOLE).model_copy(
+        update={"key": key, "level": level, "rests_on": list(rests_on), "topic": topic}
+    )
+
+
+FIVE = {
+    each.key: each
+    for each in (
+        exercise("c", 2, "a", "b"),
+        exercise("b", 1, "a"),
+        exercise("d", 3, "c"),
+        exercise("a", 1),
+        exercise("e", 1, "not-shipped", topic="other"),
+    )
+}
+
+
+def following(results: Results, exercises: Any = FIVE, after: str = "") -> str | None:
+    return getattr(next_exercise(exercises, results, after), "key", None)
+
+
+@pytest.mark.parametrize(("exercises", "first"), [(FIVE, ["a", "b", "e", "c", "d"]), (ALL, [])])
+def test_next_is_what_rests_on_nothing_unknown_nor_on_a_harder_one(exercises: Any, first: list[str]) -> None:
+    steps: list[str] = []
+    while (key := following(dict.fromkeys(steps, "found"), exercises)) is not None:
+        assert not missing(exercises[key], exercises, dict.fromkeys(steps, "found"))
+        assert all(exercises[other].level <= exercises[key].level for other in exercises[key].rests_on if other in ALL)
+        steps.append(key)
+    assert steps[: len(first)] == first
+    assert {*steps} == exercises.keys()
+
+
+def test_what_was_given_up_is_known_and_comes_back_last() -> None:
+    results: Results = {"a": "found", "b": "given up"}
+    assert not missing(FIVE["c"], FIVE, results)
+    assert following(results) == "e"
+    assert following({**results, **dict.fromkeys("cde", "found")}) == "b"
+
+
+def test_next_after_an_exercise_is_another_one_while_there_is_one() -> None:
+    assert following({}, after="a") == "e"
+    assert following(dict.fromkeys("bcde", "found"), after="a") == "a"

@@ -9,18 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground import check_answer
 from playground.errors import InputError
-from playground.learn.answers import ANSWER_KINDS
-from playground.learn.checks import check_lesson
-from playground.learn.exercise import Variant, shipped_exercises
-from playground.learn.formulas import Formula, Surroundings
+from playground.learn import formulas
+from playground.learn.exercise import shipped_exercises
 from playground.learn.lesson import (
     Lesson,
     LessonStep,
+    check_lesson,
     decode_lesson,
     encode_lesson,
-    fill_numbers,
     find_lesson,
     read_lesson,
     shipped_lessons,
@@ -63,14 +60,14 @@ def test_a_lesson_is_the_same_from_its_code(lesson: Lesson) -> None:
 @pytest.mark.parametrize("name", [*shipped_lessons(), "mine"])
 def test_a_lesson_holds_and_is_one_link(name: str) -> None:
     lesson = MINE if name == "mine" else find_lesson(name)
-    assert check_lesson(lesson, shipped_exercises(), computes=False) == []
+    assert check_lesson(lesson, shipped_exercises()) == []
     assert decode_lesson(encode_lesson(lesson)) == lesson
     assert len(encode_lesson(lesson)) < MAX_LESSON / 2
     assert lesson.about
 
 
 def compute(formula: str, **views: LinkedView) -> Any:
-    return Formula(formula).compute(Surroundings(views))
+    return formulas.compute(formula, views)
 
 
 @pytest.mark.parametrize("name", sorted({*SHORT} - {"reverse"}))
@@ -80,7 +77,8 @@ def test_no_step_is_done_at_its_start_one_guess_is_right_and_the_conclusion_has_
             view = open_link(step.link)
             assert not (step.done and compute(step.done, now=view))
             assert sum(bool(compute(option.when, now=view)) for option in step.guess) == bool(step.guess)
-            assert "{" not in fill_numbers(step.conclusion, {"now": view, "start": view})
+            views = {"now": view, "start": view}
+            assert "{" not in formulas.fill_numbers(step.conclusion, lambda each: formulas.compute(each, views))  # noqa: B023
 
 
 @pytest.mark.parametrize(
@@ -115,29 +113,28 @@ def test_what_the_lessons_conclude_is_so() -> None:
     assert compute("learnt[who_did_what] < 0.6 and learnt[recall] < 0.6 and learnt[agreement] > 0.95", now=one_layer)
 
 
-@pytest.mark.parametrize("server", ["", "/", f"{SERVER}/", f"{SERVER}/base/"])
+@pytest.mark.parametrize("server", ["", f"{SERVER}/base/"])
 def test_a_link_may_be_pasted_whole(server: str) -> None:
     step = LessonStep(link=f"{server}positions?text=a+b&lesson=x&tour=3")
-    assert check_lesson(Lesson(title="x", steps=[step]), shipped_exercises(), computes=False) == []
+    assert check_lesson(Lesson(title="x", steps=[step]), shipped_exercises()) == []
     assert split_link(step.address)[0] == "positions"
 
 
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [
-        ("title:", "titel:", "line 1: `titel`: there is no such name here"),
+        ("link: attention?text=dogs bark&layer=2", "link: nonsense", "“nonsense” is no link"),
+        ("link: attention?text", "link: nonsense?text", "opens no page"),
+        ("title:", "titel:", "`titel`: there is no such name here"),
         ("Look.", "Look <b>here</b>.", "HTML"),
         ("Look.", "Look ![x](https://tracker.example/x.png).", "no pictures"),
         ("exercise: sqrt-d-head", "exercise: sqrt-d-head\n    page: norms", "a link, a page or an exercise"),
         ("link: attention?text=dogs bark&layer=2", "page: nowhere", "there is no page “nowhere”"),
-        ("variant: 2", "variant: -1", "line 16: `steps.2.variant`"),
-        ("focus[key] == 1", "focus[key] = 1", "no formula"),
         ("focus[key] == 1", "trained > 0.5", "train nothing"),
         ("focus[key] == 1", "focus[key] == 1\n    guess: [{text: x, when: 1 == 1}]", "not both"),
         ("| .2f", "| .2q", "steps.1.conclusion"),
         ("pattern[2,1,0,1]", "patern[2]", "`pattern` is one"),
         ("It is {=", "{= 1}" * 8 + "{=", "at most 8 numbers"),
-        ("steps:", "steps: 3\nsteps_:", "steps"),
     ],
 )
 def test_a_broken_file_is_one_sentence(old: str, new: str, says: str) -> None:
@@ -169,24 +166,15 @@ def test_a_code_that_unpacks_to_very_much_is_not_unpacked() -> None:
 
 
 def test_a_lesson_that_is_no_link_is_told() -> None:
-    other = MINE.model_copy(update={"steps": [LessonStep(words=_noise(n)) for n in range(6)]})
-    with pytest.raises(InputError, match="at most 6,000"):
-        encode_lesson(other)
-    assert "at most 6,000" in check_lesson(other, shipped_exercises())[0]
-
-
-def _noise(seed: int) -> str:
-    """3,000 letters that cannot be compressed much."""
-    return "".join(sha512(f"{seed} {n}".encode()).hexdigest() for n in range(24))[:3000]
+    noise = "".join(sha512(str(n).encode()).hexdigest() for n in range(140))
+    steps = [LessonStep(words=noise[n : n + 3000]) for n in range(0, 15_000, 3000)]
+    assert "at most 6,000" in check_lesson(MINE.model_copy(update={"steps": steps}), shipped_exercises())[0]
 
 
 @pytest.mark.parametrize(
     ("step", "says"),
     [
         (LessonStep(exercise="nothing-at-all"), "Step 1: This step asks for the exercise “nothing-at-all”"),
-        (LessonStep(link="nonsense"), "Step 1: “nonsense” is no link"),
-        (LessonStep(link="nonsense?v=2"), "opens no page"),
-        (LessonStep(link="v=2"), "opens no page"),
         (LessonStep(link="attention?n_heads=5&weights=random&d_model=64"), "n_heads"),
         (LessonStep(link="attention?weights=mine"), "no link can carry"),
         (LessonStep(), "Step 1: It has no words"),
@@ -194,16 +182,6 @@ def _noise(seed: int) -> str:
 )
 def test_what_does_not_hold_is_told(step: LessonStep, says: str) -> None:
     lesson = MINE.model_copy(update={"steps": [step, *MINE.steps]})
-    found = check_lesson(lesson, shipped_exercises(), computes=False)
+    found = check_lesson(lesson, shipped_exercises())
     assert len(found) == 1
     assert says in found[0]
-
-
-@pytest.mark.parametrize("kind", ANSWER_KINDS)
-def test_an_answer_is_checked_in_a_notebook(kind: str) -> None:
-    exercise = next(each for each in shipped_exercises().values() if each.answer.kind == kind)
-    assert check_answer(exercise.key, exercise.solved) == "Right."
-    mistake = next(each for each in exercise.mistakes if each.example is not None)
-    assert check_answer(exercise.key, mistake.example) == Variant(exercise, 0).fill(mistake.feedback)
-    with pytest.raises(InputError, match=r"no answer|[Hh]ere|An answer"):
-        check_answer(exercise.key, ...)

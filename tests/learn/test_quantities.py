@@ -90,8 +90,7 @@ def scores(head: int = 1, *, divided: bool = True) -> Floats:
 
 
 def softmax(row: Floats) -> Floats:
-    powers = np.exp(row)
-    return np.asarray(powers / powers.sum(axis=-1, keepdims=True))
+    return np.asarray(np.exp(row) / np.exp(row).sum(axis=-1, keepdims=True))
 
 
 def weights() -> Floats:
@@ -99,7 +98,6 @@ def weights() -> Floats:
 
 
 def encode(x: torch.Tensor, view: LinkedView = VIEW) -> Floats:
-    """What leaves the encoder for embedded vectors, (T, D)."""
     with torch.inference_mode():
         return np.asarray(view.encoder.encode(x[None])[0].double().numpy())
 
@@ -109,7 +107,6 @@ def embedded(view: LinkedView = VIEW) -> torch.Tensor:
 
 
 def flipped(token: int) -> Floats:
-    """How far every output moves, as a share, where one token's numbers come in reverse order."""
     x = embedded()
     other = x.clone()
     other[token] = x[token].flip(-1)
@@ -127,12 +124,9 @@ def swapped() -> tuple[Floats, Floats]:
 
 
 def sentence_vectors() -> Floats:
-    """The means over the tokens of both sentences, each run alone and without padding."""
-    found = []
-    for ids in (VIEW.batch.ids[0], VIEW.batch.ids[1][:2]):
-        with torch.inference_mode():
-            found.append(VIEW.encoder(ids[None])[0].double().numpy().mean(axis=0))
-    return np.stack(found)
+    with torch.inference_mode():
+        found = [VIEW.encoder(ids[None])[0].double() for ids in (VIEW.batch.ids[0], VIEW.batch.ids[1][:2])]
+    return np.stack([each.numpy().mean(axis=0) for each in found])
 
 
 def cosine(one: Floats, other: Floats) -> float:
@@ -163,7 +157,6 @@ def padded_cosine() -> float:
 
 
 def cross_keys() -> float:
-    """How far the keys of the cross-attention move, from what the encoder hands over."""
     model = EncoderDecoder(SHORT.config, 4, 0).requires_grad_(False).eval()
     ids = SHORT.batch.ids[:1]
     block: Any = model.decoder.layers[0]
@@ -172,18 +165,15 @@ def cross_keys() -> float:
 
 
 def gradient_kept() -> float:
-    """First layer's gradient over the last one's, by autograd through the whole post-norm encoder."""
     encoder: Any = Encoder(variant_config(common_config(VIEW.config, 3), BY_NAME["post-norm"]), 0)
     ids = VIEW.batch.ids[0]
     loss = next_token_loss(encoder(ids[None])[0], encoder.embed.tokens.weight, ids)
     torch.autograd.backward(loss)
-    norms = [
-        math.sqrt(
-            sum(float(p.grad.double().square().sum()) for p in encoder.layers[i].parameters() if p.grad is not None)
-        )
+    first, last = (
+        sum(float(p.grad.double().square().sum()) for p in encoder.layers[i].parameters() if p.grad is not None)
         for i in (0, 2)
-    ]
-    return norms[0] / norms[1]
+    )
+    return math.sqrt(first / last)
 
 
 def trained_share() -> float:

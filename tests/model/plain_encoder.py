@@ -1,6 +1,7 @@
 """Every architecture once more: loops over tokens and heads in plain torch, from a model's weights by their names."""
 
 import math
+from collections.abc import Callable, Mapping
 
 import torch
 import torch.nn.functional as F
@@ -8,28 +9,42 @@ from torch import Tensor
 
 from playground import Encoder, ModelConfig
 
+ByHand = Callable[[Tensor], Tensor]
+Changes = Mapping[str, ByHand]
+"""What is done to the tensors of a sentence, without its axis, by their names in a trace; queries before they turn."""
 
-def encode(model: Encoder, ids: Tensor, may_attend: Tensor, keys: Tensor | None = None) -> tuple[Tensor, list[Tensor]]:
+
+def encode(
+    model: Encoder, ids: Tensor, may_attend: Tensor, keys: Tensor | None = None, changes: Changes | None = None
+) -> tuple[Tensor, list[Tensor]]:
     """What leaves the encoder, (B, T, d_model), and every layer's pattern, (B, H, T, T).
 
     `may_attend` is (B, 1, T, T); `keys` (B, T) says where padding stands, where the mask was given so.
     """
+    changes = changes or {}
     config, weights = model.config, {name: tensor.detach() for name, tensor in model.state_dict().items()}
     outputs, patterns = [], []
     for b in range(len(ids)):
         real = torch.ones_like(ids[b], dtype=torch.bool) if keys is None else keys[b]
-        x = embed(config, weights, ids[b], real, skips=keys is not None)
+        x = embed(config, weights, ids[b], real, changes, skips=keys is not None)
         found = []
         for i in range(config.n_layers):
             block = {name.removeprefix(f"layers.{i}."): w for name, w in weights.items() if f"layers.{i}." in name}
-            x, pattern = apply_block(config, block, i, x, may_attend[b, 0], weights.get("relative.weight"))
+            own = {name.removeprefix(f"layers.{i}."): f for name, f in changes.items() if f"layers.{i}." in name}
+            x, pattern = apply_block(config, block, i, x, (may_attend[b, 0], weights.get("relative.weight"), own))
             found.append(pattern)
         outputs.append(norm(config, weights, "final_norm", x) if config.final_norm else x)
         patterns.append(torch.stack(found))
     return torch.stack(outputs), list(torch.stack(patterns).transpose(0, 1))
 
 
-def embed(config: ModelConfig, weights: dict[str, Tensor], ids: Tensor, real: Tensor, *, skips: bool) -> Tensor:
+def change(changes: Changes, name: str, x: Tensor) -> Tensor:
+    return changes[name](x) if name in changes else x
+
+
+def embed(
+    config: ModelConfig, weights: dict[str, Tensor], ids: Tensor, real: Tensor, changes: Changes, *, skips: bool
+) -> Tensor:
     x = weights["embed.tokens.weight"][ids]
     width = x.shape[1]
     if config.scale_embeddings:
@@ -50,9 +65,10 @@ def embed(config: ModelConfig, weights: dict[str, Tensor], ids: Tensor, real: Te
     x = x + rows
     if config.n_segments:
         x = x + weights["embed.segments.weight"][0]
+    x = change(changes, "embed.sum", x)
     if config.embedding_norm:
         x = norm(config, weights, "embed.norm", x)
-    return linear(weights, "embed.project", x) if config.d_embedding else x
+    return change(changes, "embed.out", linear(weights, "embed.project", x) if config.d_embedding else x)
 
 
 def linear(weights: dict[str, Tensor], name: str, x: Tensor) -> Tensor:
@@ -72,24 +88,29 @@ def norm(config: ModelConfig, weights: dict[str, Tensor], name: str, x: Tensor) 
     return y * weights[f"{name}.gain"] + weights.get(f"{name}.bias", 0)
 
 
+Around = tuple[Tensor, Tensor | None, Changes]
+"""Who may attend to whom, (T, T); what distances add; changes in the block."""
+
+
 def apply_block(
-    config: ModelConfig, block: dict[str, Tensor], i: int, x: Tensor, allowed: Tensor, table: Tensor | None
+    config: ModelConfig, block: dict[str, Tensor], i: int, x: Tensor, around: Around
 ) -> tuple[Tensor, Tensor]:
     """A block's output (T, d_model) and pattern (H, T, T)."""
-    pattern = None
+    pattern, changes = None, around[2]
     for n in (1, 2):
         read = x if config.norm_placement == "post" else norm(config, block, f"norm{n}", x)
         if n == 1:
-            wrote, pattern = attend(config, block, i, read, allowed, table)
+            wrote, pattern = attend(config, block, i, read, around)
         else:
             hidden = activate(config, linear(block, "ffn.up", read))
             wrote = linear(block, "ffn.down", hidden * linear(block, "ffn.gate", read) if config.gated else hidden)
+        wrote = change(changes, "attn.out" if n == 1 else "ffn.out", wrote)
         if config.norm_placement == "both":
             wrote = norm(config, block, f"post_norm{n}", wrote)
-        x = x + wrote if config.residual else wrote
+        x = change(changes, "resid_mid" if n == 1 else "resid_post", x + wrote if config.residual else wrote)
         x = norm(config, block, f"norm{n}", x) if config.norm_placement == "post" else x
     assert pattern is not None
-    return x, pattern
+    return change(changes, "out", x), pattern
 
 
 def activate(config: ModelConfig, x: Tensor) -> Tensor:
@@ -102,19 +123,18 @@ def activate(config: ModelConfig, x: Tensor) -> Tensor:
     return 0.5 * x * (1 + (math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)).tanh())
 
 
-def attend(
-    config: ModelConfig, block: dict[str, Tensor], i: int, x: Tensor, allowed: Tensor, table: Tensor | None
-) -> tuple[Tensor, Tensor]:
+def attend(config: ModelConfig, block: dict[str, Tensor], i: int, x: Tensor, around: Around) -> tuple[Tensor, Tensor]:
+    allowed, table, changes = around
     T, H = len(x), config.n_heads  # noqa: N806
     width, groups = config.d_head or config.d_model // H, config.n_kv_heads or H
-    q, k, v = projections(config, block, x, H, groups, width)
+    parts = zip("qkv", projections(config, block, x, H, groups, width), strict=True)
+    q, k, v = (change(changes, f"attn.{name}", torch.stack(part)) for name, part in parts)
     is_local = config.window > 0 and (config.global_every == 0 or i % config.global_every != 0)
     has_own = is_local and config.local_rotary_base > 0 and not config.share_layers
     base = config.local_rotary_base if has_own else config.rotary_base
-    pattern, z = torch.zeros(H, T, T, dtype=x.dtype), torch.zeros(H, T, width, dtype=x.dtype)
+    scores, pattern = torch.full((H, T, T), -math.inf, dtype=x.dtype), torch.zeros(H, T, T, dtype=x.dtype)
     for h in range(H):
         g = h * groups // H
-        scores = torch.full((T, T), -math.inf, dtype=x.dtype)
         for s in range(T):
             for t in range(T):
                 if not allowed[s, t] or (is_local and abs(s - t) > config.window / 2):
@@ -125,14 +145,16 @@ def attend(
                     key = F.rms_norm(key, (width,), block["attn.k_norm.gain"], config.norm_eps)
                 if config.positions == "rotary":
                     query, key = turn(query, s, base), turn(key, t, base)
-                scores[s, t] = query @ key / math.sqrt(width)
+                scores[h, s, t] = query @ key / math.sqrt(width)
                 if config.positions == "alibi":
-                    scores[s, t] -= slope(h, H) * abs(s - t)
+                    scores[h, s, t] -= slope(h, H) * abs(s - t)
                 if table is not None:
-                    scores[s, t] += table[bucket(t - s, config.relative_buckets, config.relative_distance), h]
-            if not scores[s].isneginf().all():
-                pattern[h, s] = scores[s].softmax(-1)
-        z[h] = pattern[h] @ v[g]
+                    scores[h, s, t] += table[bucket(t - s, config.relative_buckets, config.relative_distance), h]
+    scores = change(changes, "attn.scores", scores)
+    some = ~scores.isneginf().all(-1)
+    pattern[some] = scores[some].softmax(-1)
+    pattern = change(changes, "attn.pattern", pattern)
+    z = change(changes, "attn.z", torch.stack([pattern[h] @ v[h * groups // H] for h in range(H)]))
     merged = z.reshape(T, H * width) if config.head_merge == "reshape" else torch.cat(list(z), dim=-1)
     return linear(block, "attn.o", merged), pattern
 

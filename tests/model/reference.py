@@ -1,4 +1,4 @@
-"""Independent second opinions: the same formulas in NumPy float64, in plain Python, and torch's own layers."""
+"""Small models moved off their initial values, and torch's own layers with their weights."""
 
 import math
 import re
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from playground import Encoder, ModelConfig
-from playground.model.attention import Attention
 from playground.model.encoder_decoder import Decoder
 
 Array = NDArray[np.float64]
@@ -49,59 +48,6 @@ def sinusoid(position: int, column: int, d_model: int, *, doubled: bool) -> floa
     frequency = 1 / math.pow(10_000, 2 * pair / d_model)
     angle = position * (frequency**2 if doubled else frequency)
     return math.cos(angle) if column % 2 else math.sin(angle)
-
-
-def scalar_norm(x: Array, gain: float, bias: float, eps: float) -> Array:
-    """Tutorial A's norm: the unbiased deviation, with eps added to it."""
-    mean = x.mean(axis=-1, keepdims=True)
-    deviation = x.std(axis=-1, ddof=1, keepdims=True)
-    normed: Array = gain * (x - mean) / (deviation + eps) + bias
-    return normed
-
-
-def masked_softmax(scores: Array, mask: NDArray[np.bool_]) -> Array:
-    """Softmax over the last axis where the mask is True; a row that is all False gives zeros."""
-    largest = np.where(mask, scores, -1e300).max(axis=-1, keepdims=True)
-    weights = np.where(mask, np.exp(np.where(mask, scores - largest, 0.0)), 0.0)
-    totals = weights.sum(axis=-1, keepdims=True)
-    pattern: Array = np.divide(weights, totals, out=np.zeros_like(weights), where=totals > 0)
-    return pattern
-
-
-def split_projections(attention: Attention) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Q, K and V by name: weights (head, d_head, d_model) and biases (head, d_head), fused or not."""
-    heads, width = attention.n_heads, attention.d_head
-    if attention.fused:
-        weight = float64(attention.qkv.weight).reshape(heads, 3, width, -1)
-        bias = float64(attention.qkv.bias).reshape(heads, 3, width)
-        return {p: weight[:, i] for i, p in enumerate("qkv")}, {p: bias[:, i] for i, p in enumerate("qkv")}
-    maps = {"q": attention.q, "k": attention.k, "v": attention.v}
-    weights = {p: float64(linear.weight).reshape(heads, width, -1) for p, linear in maps.items()}
-    return weights, {p: float64(linear.bias).reshape(heads, width) for p, linear in maps.items()}
-
-
-def attention_float64(
-    attention: Attention, x: Array, mask: NDArray[np.bool_], memory: Array | None = None
-) -> tuple[Array, Array]:
-    """Multi-head attention, index by index.
-
-    Args:
-        attention: whose weights to use.
-        x: (B, Tq, d_model).
-        mask: broadcasts to (B, H, Tq, Tk), True = may attend.
-        memory: (B, Tk, d_model), where keys and values come from; None is x.
-
-    Returns:
-        the output (B, Tq, d_model) and the pattern (B, H, Tq, Tk).
-    """
-    weights, biases = split_projections(attention)
-    sources = {"q": x, "k": x if memory is None else memory, "v": x if memory is None else memory}
-    q, k, v = (np.einsum("btm,hdm->bhtd", sources[p], weights[p]) + biases[p][:, None, :] for p in "qkv")
-    scores = np.einsum("bhqd,bhkd->bhqk", q, k) / math.sqrt(attention.d_head)
-    pattern = masked_softmax(scores, np.broadcast_to(mask, scores.shape))
-    z = np.einsum("bhqk,bhkd->bhqd", pattern, v)
-    merged = z.reshape(x.shape) if attention.head_merge == "reshape" else np.einsum("bhtd->bthd", z).reshape(x.shape)
-    return np.einsum("btm,nm->btn", merged, float64(attention.o.weight)) + float64(attention.o.bias), pattern
 
 
 def torch_sizes(config: ModelConfig) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The whole transformer: its trace, what it may not see, its halves, and what it refuses."""
+"""The whole transformer: what it may not see, and what it and its encoder refuse."""
 
 import pytest
 import torch
@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch import Tensor
 
-from playground import EncoderDecoder, ModelConfig, Trace
+from playground import Encoder, EncoderDecoder, ModelConfig, Trace
 from playground.config import NormPlacement
 from playground.errors import ConfigError
-from tests.model.reference import scramble, small_config
+from tests.model.reference import scramble, small_config, vectors
 from tests.model.strategies import configs
 
 N_WORDS = 13
@@ -49,12 +49,6 @@ def test_sentences_of_padding_alone_train_without_nan(norm_placement: NormPlacem
         assert not traced or not trace[f"decoder.layers.0.{attention}.z"].any()
 
 
-@pytest.mark.parametrize("tgt_vocab_size", [0, -1])
-def test_a_target_without_words_is_refused(tgt_vocab_size: int) -> None:
-    with pytest.raises(ConfigError, match=rf"tgt_vocab_size={tgt_vocab_size} leaves no word to predict; 1 would work"):
-        EncoderDecoder(small_config(), tgt_vocab_size)
-
-
 def ones(*shape: int) -> Tensor:
     return torch.ones(shape, dtype=torch.bool)
 
@@ -63,16 +57,33 @@ def ones(*shape: int) -> Tensor:
     ("arguments", "message"),
     [
         ((SRC, torch.zeros(2, 9, dtype=torch.int64)), r"9 tokens .* max_len=8 .* raise max_len to 9"),
-        ((torch.zeros(2, 9, dtype=torch.int64), TGT), r"9 tokens .* max_len=8 .* raise max_len to 9"),
         ((SRC, TGT[0]), r"\(sentences, tokens\); these have \(4,\)"),
         ((SRC, TGT[:1]), "The memory holds 2 sentences, the target 1"),
         ((SRC, TGT, ones(2, 5)), r"\(2, 5\) fits neither keys \(2, 6\)"),
-        ((SRC, TGT, ones(1, 6, 6)), r"\(1, 6, 6\) fits neither keys \(2, 6\)"),
         ((SRC, TGT, None, ones(2, 6)), r"\(2, 6\) fits neither keys \(2, 4\)"),
-        ((SRC, TGT, None, ones(3, 4, 4)), r"\(3, 4, 4\) fits neither keys \(2, 4\)"),
-        ((SRC, TGT, None, torch.ones(2, 4)), r"boolean, True = may attend; this one is torch.float32"),
     ],
 )
-def test_what_does_not_fit_is_named(arguments: tuple[Tensor | None, ...], message: str) -> None:
+def test_a_pair_that_does_not_fit_is_named(arguments: tuple[Tensor | None, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         new()(*arguments)
+    with pytest.raises(ConfigError, match="tgt_vocab_size=0 leaves no word to predict; 1 would work"):
+        EncoderDecoder(small_config(), 0)
+
+
+REFUSED: list[tuple[str, Tensor, str]] = [
+    ("forward", torch.zeros(4, dtype=torch.int64), r"sentences, tokens.*\(4,\)"),
+    ("forward", torch.zeros(1, 9, dtype=torch.int64), r"9 tokens .* max_len=8 .* raise max_len to 9"),
+    ("encode", vectors(4, 24), r"sentences, tokens, 24.*\(4, 24\)"),
+    ("encode", torch.zeros(2, 4, 24, dtype=torch.int64), "sentences, tokens, 24"),
+    ("embed_vectors", vectors(2, 4, 23), r"sentences, tokens, 24.*\(2, 4, 23\)"),
+]
+
+
+@pytest.mark.parametrize(("half", "x", "message"), REFUSED)
+def test_what_does_not_fit_is_named(half: str, x: Tensor, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        getattr(Encoder(small_config()), half)(x)
+
+
+def test_without_a_table_a_sentence_may_be_of_any_length() -> None:
+    assert Encoder(small_config(positions="none"))(torch.zeros(1, 20, dtype=torch.int64)).shape == (1, 20, 24)

@@ -79,10 +79,3 @@ def test_torchs_scheme_draws_what_torchs_constructors_draw() -> None:
             assert ours.std().item() == pytest.approx(theirs.std().item(), rel=0.15)
     assert tensors["embed.tokens.weight"].std().item() == pytest.approx(1, rel=0.02)
     assert tensors["embed.tokens.weight"].abs().max() > 3  # normal, where a uniform draw ends at 1.73
-
-
-def test_seed_none_still_has_its_position_table() -> None:
-    sinusoidal = replace(CONFIG, positions="sinusoidal")
-    table = Encoder(sinusoidal, seed=None).embed.position_table()
-    assert table is not None
-    assert torch.equal(table, Encoder(sinusoidal).embed.sinusoids)

@@ -25,12 +25,6 @@ def test_keep_is_asked_once_for_each_full_name_and_keeps_what_it_accepts() -> No
     assert all(torch.equal(some[name], everything[name]) for name in some)
 
 
-def test_a_scope_records_under_its_name() -> None:
-    trace, tensor = Trace(), torch.ones(1)
-    assert trace.scope("a").scope("b").record("c", tensor) is tensor
-    assert dict(trace) == {"a.b.c": tensor}
-
-
 def test_a_pass_in_train_mode_names_both_sides_of_every_dropout() -> None:
     model, evaluated, trained = Encoder(small_config()), Trace(), Trace()
     model(IDS, trace=evaluated)

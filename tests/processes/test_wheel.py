@@ -81,7 +81,7 @@ except ModuleNotFoundError as error:
     print("without", error.name)
 
 from playground import open_link
-from playground.charts.head_map import head_grid
+from playground.charts.heads import head_grid
 view = open_link("https://host/attention?weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=a+b+c")
 assert view.run.pattern(1).shape == (4, 3, 3)
 assert len(head_grid(view.run.patterns())["data"]) > 0

@@ -38,9 +38,8 @@ def test_the_arrays_are_what_the_model_computes(sentence: int, line: int) -> Non
     assert 0 < run.seconds < 60
 
 
-@pytest.mark.parametrize("line", [0, 1, 2])
-def test_the_masks_are_written_out_and_the_combined_one_is_both(line: int) -> None:
-    run = run_pair(MODEL, SOURCE, TARGET, 0, line)
+def test_the_masks_are_written_out_and_the_combined_one_is_both() -> None:
+    run = run_pair(MODEL, SOURCE, TARGET, 0, 1)
     n_source, n_target = SOURCE.ids.shape[1], TARGET.ids.shape[1]
     real = ~run.target.padding
     assert np.array_equal(run.masks["source padding"], np.tile(~run.source.padding, (n_target, 1)))

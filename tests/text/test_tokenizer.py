@@ -14,7 +14,7 @@ from tokenizers import models
 
 from playground.errors import InputError
 from playground.limits import MAX_TOKENS
-from playground.text import Batch, Tokenizer, bpe, characters, published_tokenizer, trial, words
+from playground.text import Batch, Tokenizer, bpe, characters, foreign_json, published_tokenizer, words
 from playground.text.tokenizer import draw_vectors
 from playground.weights.checkpoint import minilm_path
 
@@ -104,15 +104,8 @@ def test_truncation_keeps_the_closing_token_and_counts_what_it_cut() -> None:
         MINILM.encode_batch(["a"], max_tokens=2)
 
 
-def test_words_are_numbered_as_they_appear() -> None:
-    tokenizer = words(["this is an example sentence"])
-    batch = tokenizer.encode_batch(["this is an example sentence", "sentence this"])
-    assert tokenizer.vocab_size == 5
-    assert batch.ids.tolist() == [[0, 1, 2, 3, 4], [4, 0, 0, 0, 0]]
-    assert batch.mask[1].tolist() == [True, True, False, False, False]
-
-
 def test_a_word_outside_the_vocabulary_is_an_error() -> None:
+    assert words(["one two one"]).encode_batch(["two one"]).ids.tolist() == [[1, 0]]
     with pytest.raises(ValueError, match="'two'"):
         words(["one"]).encode_batch(["two"])
 
@@ -136,9 +129,8 @@ def test_bpe_pieces_are_readable_and_cover_the_text() -> None:
     assert bpe(300).encode_batch(["é"]).tokens == [["⟨C3⟩", "⟨A9⟩"]]
 
 
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize("vocab_size", [300, 1_234, 8_000])
-def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time(vocab_size: int) -> None:
+def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time() -> None:
+    vocab_size = 1_234
     tokenizer = bpe(vocab_size)
     again = bpe.__wrapped__(vocab_size)
     assert tokenizer.vocab_size == vocab_size
@@ -146,16 +138,11 @@ def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time(vocab_size: 
     assert pieces == [again.id_to_token(index) for index in range(vocab_size)]
 
 
-def test_equal_words_have_equal_vectors_wherever_they_stand() -> None:
-    one, other = draw_vectors(["a", "b", "a"], 16, 3), draw_vectors(["c", "b"], 16, 3)
-    assert one.shape == (3, 16)
+def test_a_words_vector_is_the_same_on_every_machine_wherever_it_stands() -> None:
+    one, other = draw_vectors(["a", "the", "a"], 4, 7), draw_vectors(["the"], 4, 7)
     assert torch.equal(one[0], one[2])
-    assert torch.equal(one[1], other[1])
-
-
-def test_the_numbers_are_those_of_every_machine() -> None:
-    expected = torch.tensor([-0.295837, 0.945925, -0.20522, 0.143648])
-    torch.testing.assert_close(draw_vectors(["the"], 4, 7)[0], expected)
+    assert torch.equal(one[1], other[0])
+    torch.testing.assert_close(other[0], torch.tensor([-0.295837, 0.945925, -0.20522, 0.143648]))
 
 
 # --- published tokenizers, which visitors may bring
@@ -197,10 +184,6 @@ def charsmap(size: int, texts: bytes) -> dict[str, str]:
         ({"normalizer": {"type": "Sequence", "normalizers": [DOUBLES] * 16}}, "Replace"),
         ({"normalizer": {"type": "Sequence", "normalizers": [{"type": "Lowercase"}] * 1_000}}, "more than 16"),
         ({"normalizer": charsmap(0xFFFFFFFF, b"")}, "Precompiled"),
-        (
-            {"model": {**WORD_LEVEL, "type": "WordPiece", "continuing_subword_prefix": "#" * 1_000_000}},
-            "subword_prefix",
-        ),
         ({"model": {**WORD_LEVEL, "type": "WordPiece", "max_input_chars_per_word": 10**9}}, "max_input_chars_per_word"),
         ({"model": {**WORD_LEVEL, "vocab": {"a": 10**9}}}, "vocab"),
         ({"model": {"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.5}}, "dropout"),
@@ -225,6 +208,6 @@ def test_what_the_table_lets_through_is_tried_in_a_process_of_its_own(monkeypatc
         published_tokenizer(described(model=without_unknown))
     with_a_gap = {"type": "WordLevel", "vocab": {"<unk>": 0, "a": 99}, "unk_token": "<unk>"}
     assert published_tokenizer(described(model=with_a_gap)).vocab_size == 100, "one more than the highest id"
-    monkeypatch.setattr(trial, "SECONDS", 0.001)
+    monkeypatch.setattr(foreign_json, "SECONDS", 0.001)
     with pytest.raises(InputError, match=r"more than 0\.001 seconds"):
         published_tokenizer(described())

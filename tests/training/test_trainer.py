@@ -10,7 +10,7 @@ from torch import nn
 
 from playground import ModelConfig
 from playground.errors import RecipeError
-from playground.model.dropout import Dropout
+from playground.model.init import Dropout
 from playground.training.network import Tagger, evaluate
 from playground.training.recipe import OptimizerName, Recipe
 from playground.training.tasks import make_data

@@ -12,7 +12,7 @@ import torch
 
 from playground import Encoder, ModelConfig, Trace
 from playground.analysis.attention import measure_habits
-from playground.analysis.counterfactuals import Kind
+from playground.analysis.attribution import Kind
 from playground.charts.chart import Bars, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.names import subscript
@@ -197,7 +197,7 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
     lead = scores[1] - others[rival]
     items = show(Scene(now, FOCUS), attention_rival=rival)
     for key in ("why_parts", "why_key_sources"):
-        assert sum(chart(items, key).bars(now).values) == pytest.approx(lead, abs=1e-4)
+        assert sum(chart(items, key).values) == pytest.approx(lead, abs=1e-4)
     menu = chart(items, "attention_rival")
     assert isinstance(menu, Menu)
     assert menu.names.keys() == {"automatic", "mean", "0", "2", "3"}
@@ -210,9 +210,9 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
 def test_what_a_weight_moves_adds_up(positions: str) -> None:
     now, _ = subject(positions=positions)
     found = explain_cell(now, FOCUS)
-    moved = chart(parts_of(STEPS["what it moves"](found)), "why_moved").bars(now)
+    moved = chart(parts_of(STEPS["what it moves"](found)), "why_moved")
     assert sum(moved.values) == pytest.approx(1, abs=1e-5)
-    labels = chart(show(Scene(now, FOCUS)), "why_parts").bars(now).labels
+    labels = chart(show(Scene(now, FOCUS)), "why_parts").labels
     assert ("their distances" in labels, "their positions" in labels) == (positions == "alibi", positions == "learned")
 
 

@@ -11,7 +11,7 @@ import torch
 from playground import EncoderDecoder, ModelConfig, count_parameters, open_link
 from playground.charts.chart import Chart, HeadGrid
 from playground.charts.draw import draw_chart
-from playground.charts.head_map import LEAST_CELL
+from playground.charts.heads import LEAST_CELL
 from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.errors import InputError, TooLargeError

@@ -16,8 +16,7 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import SEEDS, TABLE, Row, change, compared_specs
-from playground.language.ladder import RUNGS, START, ladder_specs
+from playground.language.family import RUNGS, SEEDS, START, TABLE, Row, change, compared_specs, ladder_specs
 from playground.link import params
 from playground.link.opening import open_link
 from playground.link.params import english_defaults, spec_of

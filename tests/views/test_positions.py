@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.charts.chart import Bars, Chart, Control, Curves, Formula, Heatmap, Item
+from playground.charts.chart import Bars, Chart, Control, Curves, Heatmap, Item, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.lab import Lab
@@ -100,7 +100,7 @@ def test_tables_are_subtracted_if_they_are_as_wide() -> None:
 def test_what_is_added_is_a_formula_with_its_numbers(is_scaled: bool) -> None:
     now = lab("abcd", scale_embeddings=is_scaled)
     items = show(now, positions_view="this sentence")
-    symbols, numbers = (item.latex for item in items if isinstance(item, Formula))
+    symbols, numbers = (item.text for item in items if isinstance(item, Paragraph) and item.kind == "formula")
     assert (r"\sqrt{D}" in symbols) is is_scaled
     vector = now.encoder.state_dict()["embed.tokens.weight"][now.batch.ids[0, 3], 0] * (4 if is_scaled else 1)
     assert numbers.startswith(rf"x_{{3,\,0}} = {float(vector):.4g} + {float(sinusoids(4, 16)[3, 0]):.4g} = ")

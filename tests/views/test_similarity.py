@@ -97,14 +97,14 @@ def test_each_two_sentences_have_their_cosine_and_its_parts(pooling: Pooling) ->
     parts = pick(items, Heatmap, "similarity_tokens").values(subject)
     assert parts.sum() == pytest.approx(expected[0, 2], abs=1e-5)
     for axis, which in ((1, "first"), (0, "second")):
-        bars = pick(items, LabelledBars, f"similarity_tokens_{which}").bars(subject)
+        bars = pick(items, LabelledBars, f"similarity_tokens_{which}")
         np.testing.assert_allclose(bars.values, parts.sum(axis=axis), atol=1e-6)
 
 
 def test_words_are_left_out_one_by_one_and_a_sentence_of_one_word_is_not() -> None:
     texts = ("a cat sat", "a cat", "snow")
     subject, pooled = compared(texts), cosines("mean", (*texts, "cat sat", "a sat", "x" * 9))
-    bars = pick(show(subject, "leave a word out"), LabelledBars, "similarity_left_out_first").bars(subject)
+    bars = pick(show(subject, "leave a word out"), LabelledBars, "similarity_left_out_first")
     assert bars.labels == ["a₀", "cat₂", "sat₆"]
     np.testing.assert_allclose(bars.values, pooled[[3, 4, 1], 1] - pooled[0, 1], atol=2e-5)
     alone = show(subject, "leave a word out", second=3)
@@ -116,12 +116,15 @@ def test_changes_that_name_a_token_are_not_made_in_shorter_texts() -> None:
     subject, zeroed = compared(do=made), compared(do=Changes(made.made[:1]))
     assert [len(each) for each in subject.changes] == [2, 1, 1], "a token's change is made in the chosen sentence alone"
     assert subject.changes_for_any_text == zeroed.changes
-    of_both = [leave_words_out(each.lab, zeroed.changes, 0, 1, "mean") for each in (subject, zeroed)]
-    assert of_both[0].similarities == pytest.approx(of_both[1].similarities)
+    one, other = (
+        [similarity for *_, similarity in leave_words_out(each.lab, zeroed.changes, 0, 1, "mean")]
+        for each in (subject, zeroed)
+    )
+    assert one == pytest.approx(other)
     cosine = zeroed.depths.similarity("mean")[0, 1]
     items = show(subject, "leave a word out")
-    bars = pick(items, LabelledBars, "similarity_left_out_first").bars(subject)
-    np.testing.assert_allclose(bars.values, np.array(of_both[1].similarities) - cosine, atol=1e-6)
+    bars = pick(items, LabelledBars, "similarity_left_out_first")
+    np.testing.assert_allclose(bars.values, np.array(other) - cosine, atol=1e-6)
 
 
 def test_the_pairs_cosine_at_every_depth_stands_beside_the_median_of_all() -> None:
@@ -199,11 +202,11 @@ def test_a_list_is_bounded_with_one_sentence(monkeypatch: pytest.MonkeyPatch) ->
 
 def test_bars_are_coloured_by_their_sign() -> None:
     bars = signed_bars(["a", "b", "c"], [-1, -0.0004, 0.5], "change")
-    assert bars.texts == ["−1.000", "0.000", "+0.500"]
-    assert bars.colours == [palette.FEED_FORWARD, palette.RESIDUAL, palette.ATTENTION]
+    assert bars["texts"] == ["−1.000", "0.000", "+0.500"]
+    assert bars["colours"] == [palette.FEED_FORWARD, palette.RESIDUAL, palette.ATTENTION]
     texts = ("abcdefgh" * 4, "short", "x")
     chart = pick(show(compared(texts)), LabelledBars, "similarity_tokens_first")
-    assert chart.bars(compared(texts)).labels[-1] == f"{32 - (MOST_BARS - 1)} others"
+    assert chart.labels[-1] == f"{32 - (MOST_BARS - 1)} others"
 
 
 @pytest.mark.parametrize("view", VIEWS)

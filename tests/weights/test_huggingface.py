@@ -15,7 +15,7 @@ from playground import Trace, count_parameters
 from playground.errors import PretrainedError, WeightsError
 from playground.pretrained import load
 from playground.weights.files import read_tensors
-from playground.weights.huggingface import FAMILIES, read_config
+from playground.weights.huggingface import read_config
 from playground.weights.recognise import recognise
 
 FOLDER = Path(__file__).parents[1] / "data" / "families"
@@ -32,9 +32,7 @@ def test_a_checkpoint_computes_what_its_authors_code_does(kind: str) -> None:
     torch.testing.assert_close(out, encoder(ids, mask), atol=1e-4, rtol=0)
     np.testing.assert_allclose(out.numpy()[real], expected["output"][real], atol=1e-4, rtol=0)
     for i, theirs in enumerate(expected["attentions"]):
-        ours = (
-            trace[f"layers.{i}.attn.pattern"].numpy().transpose(0, 2, 1, 3)
-        )  # by query: those of padding mean nothing
+        ours = trace[f"layers.{i}.attn.pattern"].numpy().transpose(0, 2, 1, 3)  # by query: padding's mean nothing
         np.testing.assert_allclose(ours[real], theirs.transpose(0, 2, 1, 3)[real], atol=1e-5, rtol=0)
     streams = [trace["embed.out"], *(trace[f"layers.{i}.out"] for i in range(encoder.config.n_layers))]
     if encoder.config.final_norm:  # theirs ends with the norm's output
@@ -127,17 +125,10 @@ def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Pat
 ODD: list[tuple[str, dict[str, Any], str]] = [
     ("bert", {"position_embedding_type": "relative_key_query"}, "position_embedding_type='relative_key_query'"),
     ("roberta", {"is_decoder": True}, "is_decoder=true, which this encoder does not"),
-    ("electra", {"hidden_act": "mish"}, "hidden_act='mish'"),
-    ("albert", {"num_hidden_groups": 2}, "num_hidden_groups=2"),
     ("distilbert", {"dim": "left out"}, "has no 'dim'"),
     ("t5", {"feed_forward_proj": "gated-swiglu"}, "feed_forward_proj='gated-swiglu'"),
-    ("modernbert", {"mlp_bias": True}, "mlp_bias=true"),
     ("modernbert", {"layer_types": ["sliding_attention"] * 4}, "layer_types="),
-    (
-        "modernbert",
-        {"rope_parameters": {"full_attention": {"rope_type": "yarn", "rope_theta": 10_000.0}}},
-        "rope_type='yarn'",
-    ),
+    ("modernbert", {"rope_parameters": {"full_attention": {"rope_type": "yarn"}}}, "rope_type='yarn'"),
 ]
 
 
@@ -148,7 +139,7 @@ def test_what_is_not_here_is_named(kind: str, change: dict[str, Any], sentence: 
     assert str(caught.value).count("\n") == 0
 
 
-@pytest.mark.parametrize("kind", ["t5", "modernbert", "albert", "distilbert"])
+@pytest.mark.parametrize("kind", ["t5", "distilbert"])
 def test_tensors_alone_ask_for_their_config(kind: str) -> None:
     tensors = safetensors.torch.load_file(FOLDER / kind / "model.safetensors")
     with pytest.raises(WeightsError, match=r"add its config\.json"):
@@ -173,18 +164,4 @@ def test_any_value_of_any_entry_is_a_model_or_a_sentence(kind: str) -> None:
         except PretrainedError as error:
             assert len(str(error)) < 400  # noqa: PT017 - either may happen
         else:
-            assert config.n_layers <= 1_000
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_number_that_is_read_has_bounds_and_is_named(kind: str) -> None:
-    given = json.loads((FOLDER / kind / "config.json").read_text(encoding="utf-8"))
-    names = set(FAMILIES[given["model_type"]].fields.values())
-    numbers = [name for name in sorted(names) if type(given.get(name)) in (int, float)]
-    assert len(numbers) >= 7
-    for name in numbers:
-        fraction, may_be_zero = type(given[name]) is float, "drop" in name
-        values: list[Any] = [10**9, 10**30, -1, math.inf, -math.inf, math.nan, None, True, "many", [], {}]
-        for value in [*values, *([] if fraction else [1.5]), *([] if may_be_zero else [0])]:
-            with pytest.raises(PretrainedError, match=rf"^{name} is .*; it has to be a .*from .* to "):
-                read_config(given | {name: value})
+            assert config.n_layers <= 96

@@ -1,16 +1,18 @@
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
 from playground.errors import WeightsError
 from playground.model import Encoder
 from playground.model.positions import sinusoids
+from playground.pretrained import load
 from playground.weights import build_encoder, load_weights, recognise_tensors
 from tests.model.reference import scramble, torch_layer
-from tests.weights.bert import bert_shapes
 
 D_MODEL, N_HEADS, N_LAYERS, D_FF = 16, 4, 2, 32
 
@@ -20,20 +22,11 @@ def config(**changes: Any) -> ModelConfig:
     return ModelConfig(**(sizes | {"max_len": 9} | changes))
 
 
-def bert_config(**changes: Any) -> ModelConfig:
-    bert = {"positions": "learned", "scale_embeddings": False, "embedding_norm": True, "n_segments": 2}
-    return config(**(bert | {"activation": "gelu"} | changes))
-
-
-def bert_tensors() -> dict[str, Tensor]:
-    """Random weights of a small BERT, under the names Hugging Face gives them."""
-    generator = torch.Generator().manual_seed(1)
-    shapes = bert_shapes(vocab_size=7, d_model=D_MODEL, d_ff=D_FF, max_len=9, n_layers=N_LAYERS)
-    return {name: torch.randn(shape, generator=generator) for name, shape in shapes.items()}
-
-
-def torch_encoder(*, norm_first: bool, final_norm: bool, activation: str) -> nn.TransformerEncoder:
+def torch_encoder(
+    *, norm_first: bool = False, final_norm: bool = False, activation: str = "relu"
+) -> nn.TransformerEncoder:
     """torch.nn's encoder with every parameter, norms' too, moved off its initial value."""
+    torch.manual_seed(3)
     layer = torch_layer(config(activation=activation, norm_placement="pre" if norm_first else "post", dropout=0.0))
     norm = nn.LayerNorm(D_MODEL) if final_norm else None
     return scramble(nn.TransformerEncoder(layer, N_LAYERS, norm, enable_nested_tensor=False).eval())
@@ -53,67 +46,44 @@ def test_torchs_weights_give_torchs_output(placement: str, activation: str, fina
     torch.testing.assert_close(ours[mask], theirs[mask], rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize("seed", [0, None])
-def test_bert_names_reach_their_parameters_built_or_not(seed: int | None) -> None:
-    tensors = bert_tensors()
-    model = Encoder(bert_config(), seed=seed)
-    load_weights(model, tensors, "bert")
-    state = model.state_dict()
-    places = {
-        "embed.tokens.weight": "embeddings.word_embeddings.weight",
-        "embed.norm.gain": "embeddings.LayerNorm.weight",
-        "layers.1.attn.q.weight": "encoder.layer.1.attention.self.query.weight",
-        "layers.1.attn.k.bias": "encoder.layer.1.attention.self.key.bias",
-        "layers.0.attn.v.weight": "encoder.layer.0.attention.self.value.weight",
-        "layers.0.attn.o.weight": "encoder.layer.0.attention.output.dense.weight",
-        "layers.0.norm1.bias": "encoder.layer.0.attention.output.LayerNorm.bias",
-        "layers.1.ffn.down.weight": "encoder.layer.1.output.dense.weight",
-        "layers.1.norm2.gain": "encoder.layer.1.output.LayerNorm.weight",
-    }
-    for ours, theirs in places.items():
-        assert torch.equal(state[ours], tensors[theirs])
-    assert not any(parameter.is_meta for parameter in model.parameters())
-
-
+FOLDER = Path(__file__).parents[1] / "data" / "families" / "bert"
 KEY = "encoder.layer.1.attention.self.key.weight"
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({KEY: None}, rf"{KEY} is missing; the model needs it with shape \(16, 16\)"),
-        ({KEY: torch.zeros(16, 15)}, rf"{KEY} has shape \(16, 15\); the model needs \(16, 16\)"),
-        ({KEY: torch.zeros(16, 16, dtype=torch.int8)}, rf"{KEY} holds torch.int8 numbers"),
+        ({KEY: None}, rf"{KEY} is missing; the model needs it with shape \(32, 32\)"),
+        ({KEY: torch.zeros(32, 15)}, rf"{KEY} has shape \(32, 15\); the model needs \(32, 32\)"),
+        ({KEY: torch.zeros(32, 32, dtype=torch.int8)}, rf"{KEY} holds torch.int8 numbers"),
         ({"decoder.weight": torch.zeros(1)}, "decoder.weight is not a part of this model"),
     ],
 )
 def test_a_tensor_that_does_not_fit_is_named_and_nothing_changes(
     change: dict[str, Tensor | None], message: str
 ) -> None:
-    model = Encoder(bert_config())
+    model, _ = load(FOLDER)
     before = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-    tensors = {name: tensor for name, tensor in (bert_tensors() | change).items() if tensor is not None}
+    tensors = {
+        name: tensor
+        for name, tensor in (load_file(FOLDER / "model.safetensors") | change).items()
+        if tensor is not None
+    }
     with pytest.raises(WeightsError, match=message):
         load_weights(model, tensors, "bert")
     assert all(torch.equal(tensor, before[name]) for name, tensor in model.state_dict().items())
 
 
-def torch_layers() -> nn.TransformerEncoder:
-    torch.manual_seed(3)
-    layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True)
-    return nn.TransformerEncoder(layer, 2, enable_nested_tensor=False).eval()
-
-
-@pytest.mark.parametrize("wrapper", ["", "module.", "_orig_mod."])
+@pytest.mark.parametrize("wrapper", ["", "module."])
 def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
     x = torch.randn(2, 5, 16, generator=torch.Generator().manual_seed(0))
     torch.manual_seed(4)
     whole = nn.Transformer(16, 4, 2, 2, 32, batch_first=True).eval()
     layer = nn.TransformerEncoderLayer(16, 4, 32, batch_first=True).eval()
     inside = nn.ModuleDict({"transformer": whole})  # as in PyTorch's tutorial on translation
-    compiled = nn.ModuleDict({"transformer_encoder": nn.ModuleDict({"_orig_mod": torch_layers()})})
+    compiled = nn.ModuleDict({"transformer_encoder": nn.ModuleDict({"_orig_mod": torch_encoder()})})
     modules: list[tuple[nn.Module, nn.Module]] = [(whole, whole.encoder), (layer, layer), (inside, whole.encoder)]
-    for module, encoder in (*modules, (compiled, torch_layers()), (torch_layers(), torch_layers())):
+    for module, encoder in (*modules, (compiled, torch_encoder()), (torch_encoder(), torch_encoder())):
         tensors = {f"{wrapper}{name}": tensor for name, tensor in module.state_dict().items()}
         found = recognise_tensors(tensors)
         ours = build_encoder(tensors, found, found.config(n_heads=4, positions="none", scale_embeddings=False))
@@ -122,7 +92,7 @@ def test_torchs_other_classes_open_under_their_own_names(wrapper: str) -> None:
 
 @pytest.mark.parametrize("table", ["encoder.weight", "embedding.weight"])
 def test_the_language_model_of_torchs_tutorial_opens_under_its_own_names(table: str) -> None:
-    layers, rows = torch_layers(), torch.randn(20, 16, generator=torch.Generator().manual_seed(1))
+    layers, rows = torch_encoder(), torch.randn(20, 16, generator=torch.Generator().manual_seed(1))
     pe = sinusoids(30, 16)[:, None]  # (L, 1, d_model), as printed there
     tensors = {f"transformer_encoder.{name}": tensor for name, tensor in layers.state_dict().items()}
     tensors |= {table: rows, "pos_encoder.pe": pe, "linear.weight": torch.zeros(20, 16), "linear.bias": torch.zeros(20)}

@@ -52,7 +52,7 @@ def read_words(items: Iterable[Item], scene: Scene[Any]) -> Iterator[str]:
     """Paragraphs, captions and titles, in the order of the page."""
     for item in items:
         match item:
-            case Paragraph(text, kind) if kind != "code":
+            case Paragraph(text, kind) if kind not in ("code", "formula"):
                 yield f"{kind}: {text}"
             case Chart():
                 drawing = draw_chart(item, scene)

@@ -84,7 +84,7 @@ def _draw_head_grid(chart: HeadGrid[S], scene: Scene[S]) -> Drawing:
         (place, {n: n for n in range(size)}) for place, size in zip(chart.places, thumbnails.shape[:2], strict=True)
     )
     cells = CellRanges(rows, columns, is_mosaic=True, opens=chart.opens)
-    draw = partial(head_grid, thumbnails, chart.scale, height=chart.height)
+    draw = partial(head_grid, thumbnails, square_root=chart.square_root, height=chart.height)
     return Drawing(draw_one(chart, scene, draw, cells=cells))
 
 

@@ -1,6 +1,7 @@
-"""Bars of both subjects, side by side, in rows, or with rings; bars with texts; curves, the pinned ones dotted."""
+"""Bars of both subjects, bars with texts, and curves, the pinned ones dotted."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Bars, CellRanges, Curves, LabelledBars, LabelledRows
+from playground.charts.chart import Bars, CellRanges, Curves, LabelledBars
 from playground.charts.draw.drawn import Drawing, compare_tables, draw_one, find_places
 from playground.charts.figure import PALE, Array, Figure
 from playground.charts.names import escape, escape_markdown, label
@@ -24,6 +25,8 @@ _Bars: TypeAlias = Mapping[str, Mapping[str, float]]
 
 def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
     """Draw the present bars and the pinned ones."""
+    if chart.stacked and not chart.horizontal and scene.pinned is not None:
+        return _draw_beside(chart, scene)
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
     labels = list(dict.fromkeys(name for each in (bars, before or {}) for numbers in each.values() for name in numbers))
     if chart.order is not None:
@@ -41,9 +44,8 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
         axis["categoryarray"], height, paler = rows, 70 + 44 * len(rows), "The paler bar below each"
     else:
         traces = [_bar_trace(chart, series, numbers) for series, numbers in bars.items()]
-        traces += [_rings(chart, before)] if before else []
         axis |= {"categoryarray": list(map(escape, labels)), "tickangle": 0}
-        height, paler = 340, "Rings, where these bars end"
+        height, paler = 340, ""
     if chart.horizontal:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
@@ -64,6 +66,14 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
 
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
     return Drawing(draw_one(chart, scene, lambda: figure, pinned, cells=cells, numbers=tabulate))
+
+
+def _draw_beside(chart: Bars[S], scene: Scene[S]) -> Drawing:
+    """Upright stacks of both subjects, each in a chart of its own, to one scale."""
+    highest = max(pd.DataFrame(chart.bars(subject)).sum(axis=1).max() for subject in scene.both)
+    scaled = replace(chart, value={**chart.value, "range": [0, 1.05 * highest]})
+    pinned, now = (draw_bars(scaled, Scene(subject, scene.focus)).now for subject in scene.both)
+    return Drawing(now, (replace(pinned, side="pinned", caption=f"**{escape_markdown(scene.pinned_name)}.**"),))
 
 
 def _paired_bars(chart: Bars[S], bars: _Bars, before: _Bars | None) -> list[dict[str, Any]]:
@@ -106,23 +116,6 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
     return traces, [rows[name, side] for name in labels for side, *_ in sides]
 
 
-def _rings(chart: Bars[S], before: _Bars) -> dict[str, Any]:
-    """Where pinned stacked bars end."""
-    ends: dict[str, float] = {}
-    for numbers in before.values():
-        for name, number in numbers.items():
-            ends[name] = ends.get(name, 0) + number
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": list(map(escape, ends)),
-        "y": np.array(list(ends.values()), np.float64),
-        "name": "pinned, whole bars",
-        "marker": {"size": 9, "symbol": "circle-open", "color": palette.RESIDUAL},
-        "hovertemplate": f"%{{x}}<br>pinned: %{{y:{chart.number}}} {chart.unit}<extra></extra>",
-    }
-
-
 def _bar_trace(chart: Bars[S], series: str, numbers: Mapping[str, float], side: str = "") -> dict[str, Any]:
     names, values = list(map(escape, numbers)), np.array(list(numbers.values()), np.float64)
     x, y = (values, names) if chart.horizontal else (names, values)
@@ -158,33 +151,27 @@ KIND_COLOURS = {
 
 def draw_labelled_bars(chart: LabelledBars[S], scene: Scene[S]) -> Drawing:
     """Draw bars with texts."""
-    return Drawing(draw_one(chart, scene, lambda: _labelled_bars_figure(chart.bars(scene.now))))
-
-
-def _labelled_bars_figure(bars: LabelledRows) -> Figure:
-    values = np.array(bars.values, np.float64)
     trace = {
         "type": "bar",
-        "x": values,
-        "y": list(map(escape, bars.labels)),
+        "x": np.array(chart.values, np.float64),
+        "y": list(map(escape, chart.labels)),
         "orientation": "h",
-        "marker": {"color": list(bars.colours)},
-        "text": list(bars.texts),
+        "marker": {"color": list(chart.colours)},
+        "text": list(chart.texts),
         "textposition": "outside",
         "cliponaxis": False,
     }
-    layout = {
-        "xaxis": {"title": bars.title},
-        "yaxis": {"type": "category", "autorange": "reversed", "showgrid": False},
-    }
-    return figures.style([trace], layout, height=70 + 22 * len(bars.labels))
+    y_axis = {"type": "category", "autorange": "reversed", "showgrid": False}
+    layout = {"xaxis": {"title": chart.title}, "yaxis": y_axis}
+    return Drawing(draw_one(chart, scene, lambda: figures.style([trace], layout, height=70 + 22 * len(chart.labels))))
 
 
-def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, *, title: str) -> LabelledRows:
-    """Return signed amounts (S,) in the colours of their kinds."""
+def contributions(names: Sequence[str], kinds: Sequence[str], amounts: Array, title: str) -> dict[str, Any]:
+    """Return labelled bars of signed amounts (S,), in the colours of their kinds."""
     kept, labels, values = add_up_smallest(names, amounts)
     colours = [KIND_COLOURS[kinds[i]] for i in kept] + [palette.RESIDUAL] * (len(labels) - len(kept))
-    return LabelledRows(labels, values, colours, write_amounts(round_parts(values, sum(values)), "+"), title)
+    texts = write_amounts(round_parts(values, sum(values)), "+")
+    return {"labels": labels, "values": values, "colours": colours, "texts": texts, "title": title}
 
 
 def add_up_smallest(names: Sequence[str], amounts: Array) -> tuple[list[int], list[str], list[float]]:
@@ -223,9 +210,6 @@ def highlight(n: int, chosen: int) -> list[str]:
 
 # --- curves
 
-_GAP = 0.06
-"""Of the height, between panels."""
-
 
 def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
     """Draw the present curves and, dotted, the pinned ones."""
@@ -249,16 +233,9 @@ def _curves_figure(
         named.add(curve.name)
     if ghosts:
         traces += figures.ghost_traces(ghosts, pinned_name)
-    layout: dict[str, Any] = {"hovermode": "x unified"} if len(chart.y) == 1 else {}
-    bottom, room = 1.0, 1 - _GAP * (len(chart.y) - 1)
-    for panel, axis in enumerate(chart.y):
-        shown = [each for each in (*curves, *ghosts) if each.panel == panel]
-        numbers = [ends for each in shown for ends in (each.y, each.high) if ends is not None]
-        top, bottom = bottom, bottom - room / len(chart.y)
-        domain = {} if len(chart.y) == 1 else {"domain": [max(bottom, 0.0), top]}
-        flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
-        layout[f"yaxis{panel + 1 if panel else ''}"] = {**flat, **axis(numbers), **domain}
-        bottom -= _GAP
+    numbers = [ends for each in (*curves, *ghosts) for ends in (each.y, each.high) if ends is not None]
+    flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
+    layout: dict[str, Any] = {"hovermode": "x unified", "yaxis": {**flat, **chart.y(numbers)}}
     layout["xaxis"] = _curve_axis(chart, curves, ghosts)
     if chart.marks and curves:
         layout |= figures.mark_places(chart.marks, is_log=layout["xaxis"].get("type") == "log")
@@ -273,8 +250,7 @@ def _differ_by_rounding(numbers: figures.Array) -> bool:
 def _curve_axis(
     chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
 ) -> Mapping[str, Any]:
-    last = len(chart.y)
-    below: dict[str, Any] = {"title": chart.x.title, "anchor": f"y{last}" if last > 1 else "y"}
+    below: dict[str, Any] = {"title": chart.x.title}
     names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
     if names.dtype.kind in "UO":
         below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}

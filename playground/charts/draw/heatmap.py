@@ -1,7 +1,7 @@
 """Heatmaps of both subjects, in shared colours, and their difference; vectors as cells. Legend: R rows, C columns."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
@@ -10,9 +10,9 @@ import pandas as pd
 
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, CellRanges, Heatmap, Mask, Vectors
+from playground.charts.chart import Axis, CellRanges, Chart, Heatmap, Mask, Vectors
 from playground.charts.colour_scales import Colours
-from playground.charts.draw.drawn import Drawing, Drawn, Side, draw_one, find_places, join_sentences
+from playground.charts.draw.drawn import Drawing, Drawn, Side, find_places, join_sentences
 from playground.charts.figure import Array, Figure
 from playground.charts.names import escape, escape_markdown
 from playground.charts.scene import Scene
@@ -82,7 +82,6 @@ def _draw_side(
         is_signed = is_change or chart.number.startswith("+")
         rows, columns = (list(map(str, each)) for each in names)
         margin = figures.room_for_names(rows, columns, is_signed=is_signed, is_flat=chart.flat_bar)
-    frames = chart.frames(subject)
     table = partial(_tabulate, chart, values, names)
     if chart.table is not None and not is_change:
         table = partial(chart.table, subject)
@@ -99,11 +98,17 @@ def _draw_side(
         figure = _draw_figure(chart, coloured, names, colours, margin, is_change=is_change)
         if chart.least_cell:
             figure["layout"]["dragmode"] = False  # a finger scrolls it, and the page
-        if frames:
-            figure["layout"]["shapes"] = figures.draw_frames(frames)
+        if frames := chart.frames(subject):
+            figure["layout"]["shapes"] = [_frame_shape(*each) for each in frames]
         return figure
 
     return Drawn(chart, subject, side, draw, caption, table, cells, least_width)
+
+
+def _frame_shape(rows: tuple[int, int], columns: tuple[int, int], colour: str, width: int) -> dict[str, Any]:
+    (y0, y1), (x0, x1) = rows, columns
+    ends = {"x0": x0 - 0.5, "x1": x1 + 0.5, "y0": y0 - 0.5, "y1": y1 + 0.5}
+    return {"type": "rect", "xref": "x", "yref": "y", **ends, "line": {"color": colour, "width": width}}
 
 
 def _draw_figure(
@@ -143,7 +148,8 @@ def _draw_figure(
         x_axis |= {"side": "top", "tickangle": figures.SLANT}
     y_axis = {**plain, "autorange": "reversed", **_axis_look(chart.rows, values.shape[0])}
     background = {"plot_bgcolor": palette.MUTED} if chart.shown else {}
-    return figures.style([cells], {"xaxis": x_axis, "yaxis": y_axis, **background}, height=height, margin=margin)
+    layout = {"xaxis": x_axis, "yaxis": y_axis, **background, "minreducedheight": 20}  # else one row leaves no title
+    return figures.style([cells], layout, height=height, margin=margin)
 
 
 def _are_tokens(chart: Heatmap[Any]) -> bool:
@@ -184,33 +190,37 @@ MOST_VECTORS = 16
 
 def draw_vectors(chart: Vectors[S], scene: Scene[S]) -> Drawing:
     """Draw the present vectors, the pinned ones, the differences."""
-    rows, paired, cut = dict(chart.rows(scene.now)), "", ""
+    rows, caption = dict(chart.rows(scene.now)), join_sentences(chart.caption, chart.reading(scene.now))
     if scene.pinned is not None:
         rows = _pair_vectors(rows, chart.rows(scene.pinned))
-        paired = f"The rows that are pinned: {escape_markdown(scene.pinned_name)}."
-    lengths = set(map(len, rows.values()))
-    if max(lengths) > SHOWN:
-        up_to = "up to " * (len(lengths) > 1)
-        cut = f"Drawn: the first {SHOWN} of {up_to}{max(lengths):,} numbers."
-
-    def tabulate() -> pd.DataFrame:
-        return pd.DataFrame({name: pd.Series(vector) for name, vector in rows.items()}).rename_axis("number")
-
-    return Drawing(draw_one(chart, scene, partial(_vectors_figure, rows, chart.numbers), paired, cut, numbers=tabulate))
-
-
-def _vectors_figure(rows: Mapping[str, Array], numbers: str) -> Figure:
-    drawn = dict(list(rows.items())[:MOST_VECTORS])
-    z = np.full((len(drawn), min(SHOWN, max(map(len, drawn.values())))), np.nan, np.float32)
+        caption += f" The rows that are pinned: {escape_markdown(scene.pinned_name)}."
+    drawn, longest = dict(list(rows.items())[:MOST_VECTORS]), max(map(len, rows.values()))
+    z = np.full((len(drawn), min(SHOWN, longest)), np.nan, np.float32)
     for cells, vector in zip(z, drawn.values(), strict=True):
         n = min(len(cells), len(vector))
         cells[:n] = vector[:n]
-    height = 122 + 30 * len(drawn)
-    look = figures.written_in_cells(z, ".2g", longest=6)
-    look |= {"textfont": {"size": 11}, "colorbar": figures.flat_bar("value", height, nticks=4)}
-    look |= colour_scales.around_zero([z]).options
-    margin = {"t": figures.ROOM_ABOVE}
-    return figures.number_cells(z, list(drawn), "%{z:.6~g}", look, height=height, margin=margin, numbers=numbers)
+
+    def tabulate(_: S) -> pd.DataFrame:
+        return pd.DataFrame({name: pd.Series(each) for name, each in rows.items()}).rename_axis("number")
+
+    first = f", first {SHOWN} of {longest:,}" if longest > SHOWN else ""
+    plain: dict[str, Any] = {"caption": caption, "reading": lambda _: "", "table": tabulate}
+    cells_of_vectors = Heatmap[S](
+        **{each.name: getattr(chart, each.name) for each in fields(Chart)} | plain,
+        values=lambda _: z,
+        rows=Axis("", lambda _: list(drawn)),
+        columns=Axis(f"{chart.numbers}{first}", options={"dtick": 1}),
+        bar="value",
+        hover="%{y}, number %{x}",
+        more="",
+        number=".6~g",
+        written=".2g",
+        colours=colour_scales.around_zero,
+        gap=1,
+        flat_bar=True,
+        height_of=lambda n: 122 + 30 * n,
+    )
+    return draw_heatmap(cells_of_vectors, Scene(scene.now, scene.focus))
 
 
 def _pair_vectors(now: Mapping[str, Array], pinned: Mapping[str, Array]) -> dict[str, Array]:

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
 
 import torch
 from rich.console import Console
@@ -21,6 +20,7 @@ from playground.language.family import (
     TABLE,
     Row,
     change,
+    ladder_specs,
     measured_specs,
     path_of,
     shares_of,
@@ -28,7 +28,6 @@ from playground.language.family import (
     single_changes,
     table,
 )
-from playground.language.ladder import ladder_specs
 from playground.language.learner import learn
 from playground.language.network import EnglishNetwork, Spec, save
 
@@ -60,7 +59,7 @@ def keep(trained: EnglishNetwork) -> Row:
 def write_table(rows: dict[str, Row]) -> None:
     """Write the rows, and delete files that no row names."""
     keys = [spec.key for spec in measured_specs()]
-    kept = {key: asdict(rows[key]) for key in keys if key in rows}
+    kept = {key: rows[key]._asdict() for key in keys if key in rows}
     TABLE.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
     for path in FOLDER.glob("*.safetensors"):
         if path.stem not in kept:

@@ -11,10 +11,10 @@ import streamlit as st
 
 from playground.accounting.shapes import Stage
 from playground.charts import palette
-from playground.charts.chart import LabelledRows
+from playground.charts.chart import LabelledBars, Lines
 from playground.charts.draw import chart_label
 from playground.charts.figure import Figure
-from playground.charts.heads import Lines, thickest_line
+from playground.charts.heads import thickest_line
 from playground.limits import MAX_ADDRESS
 from playground.web.components import load_component
 
@@ -69,9 +69,9 @@ def _short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def draw_bars(key: str, bars: LabelledRows, *, alt: str) -> None:
+def draw_bars(key: str, bars: LabelledBars[Any]) -> None:
     """Draw bars."""
-    finite = [place for place, value in enumerate(bars.values) if math.isfinite(value)]
+    alt, finite = bars.alt, [place for place, value in enumerate(bars.values) if math.isfinite(value)]
     if finite:
         longest = max(finite, key=lambda place: abs(bars.values[place]))
         alt = f"{alt}. The longest bar is {bars.texts[longest]}, at {bars.labels[longest]}."

@@ -1,9 +1,9 @@
-"""Where the visitor is: the pages by name, and the lesson that leads through them, with its line above the heading."""
+"""Where the visitor is: the pages by name, and the lesson with its line above the heading."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from copy import copy
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit, urlunsplit
@@ -15,10 +15,9 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
-from playground.learn.formulas import Formula, Surroundings
-from playground.learn.lesson import Lesson, LessonStep, fill_numbers, find_lesson, find_problem
-from playground.link.lab import Lab
-from playground.link.opening import LinkedView, open_link, split_link
+from playground.learn import formulas
+from playground.learn.lesson import Lesson, LessonStep, find_lesson
+from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
 from playground.training.answers import first_sequences, score_changed
@@ -29,7 +28,6 @@ from playground.web.choices.setup import (
     current_setup,
     current_value,
     keep_replaced,
-    lab_of,
     restore,
     session_choices,
     take_moment,
@@ -37,7 +35,6 @@ from playground.web.choices.setup import (
 from playground.web.components import announce, hide, request_scroll
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
-from playground.web.session.services import services
 from playground.words import say
 
 NEXT = "_next_page"
@@ -47,13 +44,12 @@ _FOLDER = Path(__file__).resolve().parents[3] / "pages"
 
 
 def page_named(name: str) -> StreamlitPage:
-    """Return a copy of the page of a path, as `st.navigation` notes on a page whether it runs; raises KeyError."""
+    """Return a copy of a path's page, as `st.navigation` notes on it whether it runs; raises KeyError."""
     return copy(_find_page(name, get_script_run_ctx(suppress_warning=True) is not None))
 
 
 @cache
 def _find_page(name: str, _is_app_running: bool) -> StreamlitPage:
-    """The page, which Streamlit looks for once; outside of a run it makes one without a file."""
     path = {"default": True} if name == "overview" else {"url_path": name}
     file, purpose = _FOLDER / f"{name.replace('-', '_')}.py", say("frame", f"purpose-{name}")
     return st.Page(file, title=PAGES[name].title, help=purpose, **path)
@@ -65,7 +61,7 @@ def current_page() -> Page:
 
 
 def request_page(name: object) -> None:
-    """Have the next run go to a page, by its path; for callbacks. What a browser sends may be anything."""
+    """Have the next run go to a page, by its path; for callbacks."""
     if isinstance(name, str) and name in PAGES:
         st.session_state[NEXT] = name
 
@@ -78,7 +74,7 @@ def open_requested_page() -> None:
 
 
 def pages_by_group() -> dict[str, list[StreamlitPage]]:
-    """Return the pages of each fold of the menu; those of the first row under the empty name."""
+    """Return the pages by fold of the menu; the first row's under the empty name."""
     groups: dict[str, list[StreamlitPage]] = {}
     for name, page in PAGES.items():
         groups.setdefault(page.group, []).append(page_named(name))
@@ -94,19 +90,15 @@ def place_in_menu(path: str) -> int:
 
 
 def current_server() -> str:
-    """Return the app's address, such as `https://host`, as the browser knows it."""
+    """Return the app's address as the browser knows it, such as `https://host`."""
     address = urlsplit(st.context.url or "")
     return urlunsplit((address.scheme, address.netloc, address.path.rpartition("/")[0], "", ""))
 
 
 _LESSON = "_lesson"
-"""Session key of a mapping: the moment `before` the lesson, the last `guess` and its place, the result last `drawn`."""
-
-_UNNAMED = "pronoun"
-"""The lesson of older links that have a step alone."""
+"""Session key of a mapping: the moment `before`, the last `guess` with its place, the result last `drawn`."""
 
 LINE = "lesson_line"
-"""Key of the line's container, which stays in sight."""
 
 
 class Place(NamedTuple):
@@ -117,29 +109,22 @@ class Place(NamedTuple):
 
     @property
     def step(self) -> LessonStep:
-        """The step."""
+        """What is shown."""
         return self.lesson.steps[self.number - 1]
 
     @property
-    def problem(self) -> str:
-        """Why the step cannot be opened; empty if it can."""
-        return find_problem(self.step, caches.shipped_exercises())
-
-    @property
     def page(self) -> str:
-        """The path of the page that the step opens, if it opens one."""
-        if self.problem:
-            return ""
+        """The path of the page that it opens, if any."""
         return split_link(self.step.address)[0] if self.step.address else self.step.page
 
 
 def lesson_name() -> str:
-    """Return the key or code of the lesson that the visitor is in, or an empty text."""
-    return str(st.session_state.get("lesson", "")) or _UNNAMED if int(st.session_state.get("tour", 0)) else ""
+    """Return the lesson's key or code; older links have a step alone."""
+    return str(st.session_state.get("lesson", "")) or "pronoun" if int(st.session_state.get("tour", 0)) else ""
 
 
 def current_place() -> Place | None:
-    """Return where the visitor is, or None in no lesson; raises as `find_lesson`."""
+    """Return the visitor's place in a lesson; raises as `find_lesson`."""
     name = lesson_name()
     lesson = find_lesson(name) if name else None
     return Place(lesson, min(int(st.session_state["tour"]), len(lesson.steps))) if lesson and lesson.steps else None
@@ -156,7 +141,7 @@ def begin_lesson(name: str) -> None:
 
 
 def leave_lesson() -> None:
-    """End the lesson, and bring back what the visitor had before; for callbacks."""
+    """End the lesson, and bring back what was chosen before; for callbacks."""
     before: Moment | None = _memory().pop("before", None)
     if lesson_name() and before is not None:
         restore(before)
@@ -164,7 +149,7 @@ def leave_lesson() -> None:
 
 
 def is_line_outdated() -> bool:
-    """Return whether the lesson's line was drawn with another result than there is now."""
+    """Return whether the line was drawn with another result."""
     return find_result() != _memory().get("drawn")
 
 
@@ -178,10 +163,12 @@ def find_result() -> str | None:
         return None
     try:
         views = _open_views(step)
-        formula = step.guess[option].when if step.guess else step.done
-        is_right = bool(Formula(formula).compute(Surroundings(views)))
-        judged = ("**Right.** " if is_right else "**Not so.** ") if step.guess else ""
-        return judged + fill_numbers(step.conclusion, views) if is_right or step.guess else None
+        is_right = bool(formulas.compute(step.guess[option].when if step.guess else step.done, views))
+        if not is_right and not step.guess:
+            return None
+        concluded = formulas.fill_numbers(step.conclusion, lambda formula: formulas.compute(formula, views))
+        judged = say("lessons", "right") if is_right else say("lessons", "wrong")
+        return f"{judged} {concluded}" if step.guess else concluded
     except PlaygroundError as error:  # such as what a network that is still to be trained would say
         return escape_markdown(error) if step.guess else None
 
@@ -226,46 +213,42 @@ def _open_lessons() -> None:
 
 
 class SetupView(LinkedView):
-    """A state, with what the session has trained."""
+    """The visitor's state, with what the session has trained."""
 
     @property
     def trained(self) -> TrainedNetwork | None:
-        """The network that this session has trained last."""
+        """The session's last network."""
         return own_models.session_models().trained
 
     @cached_property
     def share_right(self) -> float:
-        """The share of the validation set that a trained network gets right with the state's changes."""
+        """The share of the validation set that it gets right with the changes."""
         trained = own_models.find_network(self.lab.weights)
         examples = first_sequences(validation_data(trained.recipe).validation)
         changes = [change for change in self.lab.fitted_changes.applied if change.names_no_token]
-        with services().turns.take():
-            return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
+        return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:
-    """The states that formulas can name: the present one, and the one that the step began with."""
-    views = {"now": _make_view({key: current_value(key) for key in PARAMS}, current_setup())}
+    """Return the present state and the one that the step began with."""
+    setup = current_setup()
+    if not setup.text.sentences:
+        raise InputError(say("lessons", "no-text"))
+    values = {key: current_value(key) for key in PARAMS}
+    views: dict[str, LinkedView] = {"now": SetupView(current_page().path, setup, {**values, **setup.values})}
     if step.link:
         with suppress(UnavailableError):  # a network that was trained elsewhere
-            values = _read_link(step.link)
-            views["start"] = _make_view(values, lab_of(values))
+            views["start"] = _read_link(step.link)
     return views
 
 
 @lru_cache(maxsize=64)
-def _read_link(link: str) -> Mapping[str, Any]:
-    return open_link(link).values
-
-
-def _make_view(values: Mapping[str, Any], setup: Lab) -> SetupView:
-    if not setup.text.sentences:
-        raise InputError("There is no text yet: type a sentence first.")
-    return SetupView(current_page().path, setup, {**values, **setup.values})
+def _read_link(link: str) -> LinkedView:
+    return open_texts(*split_link(link), source=caches.APP)
 
 
 def draw_lesson_line() -> None:
-    """Draw the step that the visitor is at, if in a lesson, as one element."""
+    """Draw the visitor's step, if in a lesson, as one element."""
     with st.container():
         try:
             place = current_place()
@@ -288,34 +271,31 @@ def draw_lesson_line() -> None:
 def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
     step, number, n = place.step, place.number, len(place.lesson.steps)
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
-        st.caption(f"**{place.lesson.title}** · step {number} of {n}", width="content")
-        st.button(
-            "Back", key="lesson_back", icon=":material/arrow_back:", type="tertiary", disabled=number == 1,
-            on_click=_go_to, args=(number - 1,),
-        )  # fmt: skip
-        is_last = number == n
-        st.button(
-            "All lessons" if is_last else "Next", key="lesson_next", icon=":material/arrow_forward:",
-            type="primary" if is_next_first else "secondary",
-            on_click=_open_lessons if is_last else _go_to, args=() if is_last else (number + 1,),
-        )  # fmt: skip
+        st.caption(f"**{place.lesson.title}** · {say('lessons', 'step', number=number, n=n)}", width="content")
+        _button("back", say("lessons", "back"), "arrow_back", partial(_go_to, number - 1), disabled=number == 1)
+        kind = "primary" if is_next_first else "secondary"
+        if number < n:
+            _button("next", say("lessons", "next"), "arrow_forward", partial(_go_to, number + 1), type=kind)
+        else:
+            _button("next", say("lessons", "all"), "arrow_forward", _open_lessons, type=kind)
         if place.page and not (is_here and (step.page or step.exercise)):
-            label = "Restore this step" if is_here else f"Open {PAGES[place.page].title}"
-            st.button(label, key="lesson_open", icon=":material/replay:", type="tertiary", on_click=_open_step)
-        st.button(
-            "End", key="lesson_end", icon=":material/close:", type="tertiary", on_click=leave_lesson,
-            help=say("frame", "lesson-end"),
-        )  # fmt: skip
+            label = say("lessons", "open", page=PAGES[place.page].title)
+            _button("open", say("lessons", "restore") if is_here else label, "replay", _open_step)
+        _button("end", say("lessons", "end"), "close", leave_lesson, help=say("lessons", "end.help"))
+
+
+def _button(name: str, label: str, icon: str, on_click: Callable[[], None], **options: Any) -> None:
+    looks = {"type": "tertiary", **options}
+    st.button(label, key=f"lesson_{name}", icon=f":material/{icon}:", on_click=on_click, **looks)
 
 
 def _draw_words(place: Place, result: str | None) -> None:
     said = result or place.step.words
     st.markdown(said)
-    if place.problem:
-        st.caption(escape_markdown(place.problem))
     if place.step.guess and result is None:
         with st.container(key="lesson_guesses", horizontal=True, gap="small"):
             for number, option in enumerate(place.step.guess):
                 st.button(option.text, key=f"lesson_guess_{number}", on_click=_guess, args=(number,))
-    words = f"{place.lesson.title} · step {place.number}. {said} {place.problem}".replace("*", "").replace("`", "")
+    step = say("lessons", "step", number=place.number, n=len(place.lesson.steps))
+    words = f"{place.lesson.title} · {step}. {said}".replace("*", "").replace("`", "")
     announce("lesson_announcement", words, container=LINE)

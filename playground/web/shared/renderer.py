@@ -196,11 +196,11 @@ class _Renderer:
             case Paragraph(text, "code"):
                 height: int | Literal["content"] = "content" if text.count("\n") < _MOST_LINES else 160
                 st.code(text, language=None, height=height, wrap_lines=True)
+            case Paragraph(text, "formula"):
+                st.latex(text)
             case Paragraph(text, kind, icon):
                 draw = getattr(st, "markdown" if kind == "text" else kind)
                 draw(text, **({"icon": icon} if icon else {}))
-            case chart.Formula(latex):
-                st.latex(latex)
             case chart.Control(key, label, help_text, high):
                 limits: dict[str, Any] = {} if high is None else {"high": high}
                 if follows := self.live.on_change.get(key):
@@ -225,8 +225,6 @@ class _Renderer:
             case chart.Panel(key, title, items, icon):
                 with widgets.panel(key, title, icon or None) if key else st.expander(title, icon=icon or None):
                     self.draw_all(items)
-            case chart.Metric(label, value):
-                st.metric(label, value, width="content")
             case chart.Widget(name, data, caption):
                 (self.live.widgets.get(name) or WIDGETS[name])(**data)
                 if caption:
@@ -248,7 +246,7 @@ class _Renderer:
                     lines = drawn_lines.lines(drawn.subject)
                     drawings.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
                 case chart.LabelledBars() as bars:
-                    drawings.draw_bars(drawn.key, bars.bars(drawn.subject), alt=drawn.alt)
+                    drawings.draw_bars(drawn.key, bars)
                 case chart.Chart(grows=True):
                     drawings.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:

@@ -22,7 +22,7 @@ from playground.charts.chart import HeadGrid, HeadLines, LabelledBars
 from playground.charts.draw import Drawn
 from playground.charts.names import escape_markdown
 from playground.errors import BusyError, PlaygroundError, explain
-from playground.export.tables import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
+from playground.export.data import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
 from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy

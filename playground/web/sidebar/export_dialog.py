@@ -78,7 +78,7 @@ def draw_code(variants: Variants) -> None:
         _offer(f"{export.name}.py", code, "text/x-python")
         _offer(f"{export.name}.ipynb", export.notebook(), "application/x-ipynb+json")
         if export.weights is not None:
-            _offer(FILE_NAME, export.weights.data)
+            _offer(FILE_NAME, export.weights)
     if export.weights is not None:
         st.caption(say("sidebar", "code.weights", file=FILE_NAME))
     st.code(code, language="python", height=440)

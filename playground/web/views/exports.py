@@ -6,8 +6,7 @@ import streamlit as st
 
 from playground.config import ModelConfig
 from playground.errors import InputError
-from playground.export.code import export_encoder, export_pair, export_training
-from playground.export.shown import Place, of_run
+from playground.export.code import Place, export_pair, export_run, export_training
 from playground.export.written import Export, save_weights
 from playground.link.lab import Lab, find_pair, run_pair
 from playground.training.recipe import Recipe
@@ -24,7 +23,7 @@ def _export_encoder() -> Export:
     run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
     is_own = setup.weights not in ("random", "minilm")
-    shown = of_run(
+    return export_run(
         run,
         setup.batch,
         setup.sentence,
@@ -35,7 +34,6 @@ def _export_encoder() -> Export:
         place=Place(focus.layer, focus.head, focus.query),
         own_weights=save_weights(caches.encoder(setup.weights, run.config, setup["seed"])) if is_own else None,
     )
-    return export_encoder(shown)
 
 
 def _export_pair() -> Export:

@@ -1,6 +1,7 @@
 """The page Lessons: a list of those that are there, or one of them with its link."""
 
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import urlencode
 
 import streamlit as st
@@ -22,37 +23,31 @@ from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.components import request_scroll
 from playground.web.shared import navigation, panels, saving
-from playground.web.shared.navigation import current_server
 from playground.web.shared.renderer import render
+from playground.words import say
 
 _TOP = "lessons_top"
-"""Key of what stands first on the page, to which it scrolls."""
-
-_IN_A_ROW = 4
-"""Cards."""
-
-_BRINGS = "A lesson brings a sentence and settings of its own. Its button **End** brings yours back."
+"""Key of what the page scrolls to."""
 
 
 def draw_lessons() -> None:
-    """The whole page: the lesson that the link names, else the list."""
+    """Draw the whole page: the lesson that the link names, else the list."""
     name = st.session_state["lesson"] = str(current_value("lesson"))  # no widget has it
-    lesson, problem = None, ""
     try:
         lesson = find_lesson(name) if name else None
     except InputError as error:
-        problem = str(error)
+        _draw_list(escape_markdown(error))
+        return
     if lesson is None:
-        _draw_list(problem)
+        _draw_list()
     else:
         _draw_lesson(name, lesson)
 
 
 def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = False) -> None:
-    """A card for each lesson, four in a row, in a container of this key; with a button to its link on request."""
+    """Draw a card for each lesson, four in a row."""
     with st.container(key=key):
-        rows = [st.columns(_IN_A_ROW, gap="small") for _ in range(-(-len(lessons) // _IN_A_ROW))]
-        columns = [column for row in rows for column in row]
+        columns = [column for _ in range(0, len(lessons), 4) for column in st.columns(4, gap="small")]
         for column, (name, lesson) in zip(columns, lessons.items(), strict=False):
             with column, st.container(key=f"card_{name}", border=True, gap="xsmall", height="stretch"):
                 st.markdown(f"## {lesson.title}")
@@ -61,67 +56,60 @@ def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = Fals
                 with st.container(horizontal=True):
                     _draw_begin_button(name)
                     if has_link:
-                        st.button("Link and file", key=f"look_{name}", type="tertiary", on_click=_open, args=(name,))
+                        label = say("lessons", "link-and-file")
+                        st.button(label, key=f"look_{name}", type="tertiary", on_click=_open, args=(name,))
 
 
 def _draw_begin_button(name: str, key: str = "") -> None:
-    """The button that begins a lesson, by its key or code."""
-    st.button(
-        "Begin", key=key or f"begin_{name}", type="primary",
-        icon=":material/play_arrow:", on_click=navigation.begin_lesson, args=(name,),
-    )  # fmt: skip
+    begin, icon = navigation.begin_lesson, ":material/play_arrow:"
+    label = say("lessons", "begin")
+    st.button(label, key=key or f"begin_{name}", type="primary", icon=icon, on_click=begin, args=(name,))
 
 
 def _measure(lesson: Lesson) -> str:
-    """How long a lesson is."""
-    n, n_asked = len(lesson.steps), sum(step.exercise is not None for step in lesson.steps)
-    parts = [count_noun(n, "step")]
-    parts += [count_noun(n_asked, "exercise")] if n_asked else []
-    parts += [count_noun(lesson.minutes, "minute")] if lesson.minutes else []
-    return " · ".join(parts)
-
-
-def _draw_list(problem: str) -> None:
-    with st.container(key=_TOP):
-        panels.draw_heading("Which lesson?")
-    lessons = shipped_lessons()
-    render([Paragraph(f"Begin with **{next(iter(lessons.values())).title}**.", "answer")])
-    st.caption(_BRINGS)
-    if problem:
-        st.warning(escape_markdown(problem))
-    draw_cards(lessons, "lessons_cards", has_link=True)
-    st.header("Your own", anchor=False)
-    st.markdown(
-        "A lesson is a file in YAML: words, links and exercises, step by step. Save the file of one of these lessons, "
-        "change it in an editor and open it here: you get one link for your students."
+    counts = {"exercise": sum(step.exercise is not None for step in lesson.steps), "minute": lesson.minutes}
+    return " · ".join(
+        [count_noun(len(lesson.steps), "step"), *(count_noun(n, name) for name, n in counts.items() if n)]
     )
-    saving.draw_uploader("Open a lesson's file", "lesson_file", _open_file, max_upload_size=1)
+
+
+def _draw_list(problem: str = "") -> None:
+    lessons = shipped_lessons()
+    with st.container(key=_TOP):
+        panels.draw_heading(say("lessons", "which"))
+    render([Paragraph(say("lessons", "first", title=next(iter(lessons.values())).title), "answer")])
+    st.caption(say("lessons", "brings"))
+    if problem:
+        st.warning(problem)
+    draw_cards(lessons, "lessons_cards", has_link=True)
+    st.header(say("lessons", "own"), anchor=False)
+    st.markdown(say("lessons", "own-file"))
+    saving.draw_uploader(say("lessons", "upload"), "lesson_file", _open_file, max_upload_size=1)
 
 
 def _draw_lesson(name: str, lesson: Lesson) -> None:
     with st.container(key=_TOP):
-        st.button(
-            "All lessons", key="lesson_list", icon=":material/arrow_back:", type="tertiary", on_click=_open, args=("",)
-        )
+        back: dict[str, Any] = {"icon": ":material/arrow_back:", "on_click": _open, "args": ("",)}
+        st.button(say("lessons", "all"), key="lesson_list", type="tertiary", **back)
         panels.draw_heading(lesson.title)
-    render([Paragraph(lesson.about or f"A lesson of {_measure(lesson)}.", "answer")])
-    st.caption(_measure(lesson) + (" · Written by the person who sent you the link." if is_code(name) else ""))
+    render([Paragraph(lesson.about or _measure(lesson), "answer")])
+    st.caption(_measure(lesson) + (f" · {say('lessons', 'stranger')}" if is_code(name) else ""))
     if lesson.steps and not navigation.lesson_name():
         _draw_begin_button(name, "lesson_begin")
-        st.caption(_BRINGS)
-    st.header("For teachers", anchor=False)
-    st.caption("The link for your students:")
+        st.caption(say("lessons", "brings"))
+    st.header(say("lessons", "teachers"), anchor=False)
+    st.caption(say("lessons", "link"))
     with st.container(key="lesson_link"):
-        st.code(f"{current_server()}/lessons?{urlencode({'lesson': name})}", language=None, wrap_lines=True)
+        link = f"{navigation.current_server()}/lessons?{urlencode({'lesson': name})}"
+        st.code(link, language=None, wrap_lines=True)
     if not is_code(name):
-        st.download_button(
-            "File", (FOLDER / f"{name}.yaml").read_bytes(), f"{name}.yaml", "application/yaml", key="lesson_file_save",
-            icon=":material/download:", on_click="ignore",
-        )  # fmt: skip
+        data, label, icon = (FOLDER / f"{name}.yaml").read_bytes(), say("lessons", "file"), ":material/download:"
+        save: dict[str, Any] = {"key": "lesson_file_save", "icon": icon, "on_click": "ignore"}
+        st.download_button(label, data, f"{name}.yaml", "application/yaml", **save)
 
 
 def _open(name: str) -> None:
-    """Show a lesson, by its key or code; an empty name leaves it and shows all."""
+    """Show a lesson, or leave it and show all."""
     if not name:
         navigation.leave_lesson()
     st.session_state["lesson"] = name

@@ -34,8 +34,6 @@ purpose-training = A small transformer learns a task while you watch, in the arc
 purpose-regularisers = Ten ways to train that are meant to help: what each changes, measured in runs of your own.
 purpose-gradient-flow = What norms and residual connections do to a gradient on its way back.
 
-lesson-end = Brings back the text and settings that you had before the lesson.
-
 pinned = **Pinned.** Now change any setting: the charts show both.
 compared = **Compared:** { $before } and { $now }. All else is the same.
 pinned-fails = The pinned settings cannot be run: { $why }

@@ -54,9 +54,11 @@ tokens =
     .reading = Lengths go from { NUM($shortest) } to { NUM($longest) }.
     .click = The chosen layer, in its row, and token, in its column. Arrow keys move them.
 
-statistics =
-    .alt = Standard deviation and mean of the features before and after every norm
-    .caption = Mean and standard deviation (std) over a token's { $features } features, then averaged over tokens.
+statistics-std = Standard deviation (std) over a token's { $features } features, then averaged over tokens.
+    .alt = Standard deviation of the features before and after every norm
+
+statistics-mean = Mean over a token's { $features } features, then averaged over tokens.
+    .alt = Mean of the features before and after every norm
 
 by-hand = `{ $name }` of { $token }
     .norm = Norm, in the order of the computation

@@ -1,6 +1,6 @@
 """Setups of the whole space of configurations, small enough that each takes milliseconds."""
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -22,12 +22,8 @@ TEXTS = (
 TOKENIZERS = ("word", "char", "bpe", "vectors")
 
 
-@dataclass(frozen=True)
-class Arguments:
-    """Arguments of `as_python`."""
-
-    config: ModelConfig
-    options: dict[str, Any]
+Arguments = dict[str, Any]
+"""Of `as_python`."""
 
 
 @st.composite
@@ -43,4 +39,4 @@ def arguments(config: ModelConfig, text: str, tokenizer: str, **options: Any) ->
     rows = {"vectors": 0, "bpe": 300, "char": characters().vocab_size, "word": words(text.split("\n")).vocab_size}
     place = Place(config.n_layers - 1, config.n_heads - 1, 3)
     config = replace(config, vocab_size=rows[tokenizer])
-    return Arguments(config, {"text": text, "tokenizer": tokenizer, "place": place, **options})
+    return {"config": config, "text": text, "tokenizer": tokenizer, "place": place, **options}

@@ -1,7 +1,6 @@
 """A notebook is valid, runs from top to bottom, and compares another encoder."""
 
 import re
-from typing import Any
 
 import nbclient
 import nbformat
@@ -12,18 +11,6 @@ from playground.export import as_notebook, as_python
 from tests.export.code.setups import Arguments, setups
 from tests.export.code.test_python_file import SMALL
 from tests.export.code.written import code_cells, run_here
-
-
-def read_notebook(notebook: str, version: Any = 4) -> Any:
-    return nbformat.reads(notebook, as_version=version)
-
-
-def execute(notebook: str) -> list[str]:
-    """What each code cell prints, run by Jupyter's own client."""
-    node = read_notebook(notebook)
-    nbclient.NotebookClient(node, timeout=120, kernel_name="python3").execute()
-    cells = [cell for cell in node.cells if cell.cell_type == "code"]
-    return ["".join(output.get("text", "") for output in cell.outputs) for cell in cells]
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +24,7 @@ def test_it_runs_from_top_to_bottom(notebook: str, capsys: pytest.CaptureFixture
 
 
 def test_one_concept_has_one_explanation_and_one_cell(notebook: str) -> None:
-    node = read_notebook(notebook)
+    node = nbformat.reads(notebook, as_version=4)
     kinds = [cell.cell_type for cell in node.cells]
     assert kinds[:3] == ["markdown", "code", "code"]
     assert kinds[3:] == ["markdown", "code"] * ((len(kinds) - 3) // 2)
@@ -55,10 +42,10 @@ def test_file_and_notebook_have_the_same_code(notebook: str) -> None:
 
 
 @pytest.mark.long
-def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(
-    notebook: str,
-) -> None:
-    (printed,) = execute(notebook)[-1:]
+def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(notebook: str) -> None:
+    node = nbformat.reads(notebook, as_version=4)
+    nbclient.NotebookClient(node, timeout=120, kernel_name="python3").execute()
+    printed = "".join(output.get("text", "") for output in node.cells[-1].outputs)
     agree, _, named = printed.partition("\n")
     assert agree == "0 of 6 tensors differ from the model's."
     assert "`activation-forgotten`" in named
@@ -68,4 +55,4 @@ def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(
 @settings(max_examples=12, deadline=None, derandomize=True)
 @given(setups())
 def test_any_setups_cells_run(given: Arguments) -> None:
-    run_here("\n".join(code_cells(as_notebook(given.config, **given.options))))
+    run_here("\n".join(code_cells(as_notebook(**given))))

@@ -7,8 +7,7 @@ import pytest
 
 from playground import EncoderDecoder, ModelConfig
 from playground.errors import InputError
-from playground.export.code import export_pair
-from playground.export.shown import Place
+from playground.export.code import Place, export_pair
 from playground.export.written import Export
 from playground.runs.pair_run import run_pair
 from playground.text import words

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from playground import Encoder, ModelConfig
+from playground import Encoder
 from playground.diagnosis import diagnose
 from playground.export import as_python
 from playground.mistakes.saved import read_arrays, write_saving_code
 from playground.web.sidebar.weights_panels import HOW_TO_SAVE
 from playground.weights import read_tensors
 from tests.export.code.setups import arguments
+from tests.export.code.test_python_file import SMALL
 from tests.export.code.written import run_here
 
-SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, max_len=64)
 ARCHITECTURES: list[dict[str, Any]] = [
     {},
     {"norm_placement": "pre", "final_norm": True, "first_norm": False},
@@ -36,11 +36,10 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run_file(fields: dict[str, Any], tokenizer: str, *, causal: bool) -> tuple[dict[str, Any], Encoder]:
     """The names that a file leaves behind, and the app's encoder."""
     given = arguments(replace(SMALL, **fields), "the cat sat on the mat", tokenizer, causal=causal, seed=1)
-    return run_here(as_python(given.config, **given.options)), Encoder(given.config, seed=1)
+    return run_here(as_python(**given)), Encoder(given["config"], seed=1)
 
 
-@pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize("tokenizer", ["word", "vectors"])
+@pytest.mark.parametrize(("tokenizer", "causal"), [("word", False), ("vectors", True)])
 @pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
 def test_the_code_of_diagnosis_saves_what_an_exported_encoder_computes(
     fields: dict[str, Any], tokenizer: str, causal: bool

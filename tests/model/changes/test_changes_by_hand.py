@@ -17,12 +17,12 @@ from tests.model.changes.by_hand import (
     PATTERN,
     REAL,
     VARIANTS,
-    ByHand,
     build,
     changed_trace,
     plain_forward,
     set_to,
 )
+from tests.model.plain_encoder import ByHand
 
 
 def test_shuffled_positions_are_other_rows_of_the_table() -> None:
@@ -33,7 +33,7 @@ def test_shuffled_positions_are_other_rows_of_the_table() -> None:
         return torch.cat([total[:4] - table[:4] + table[order], total[4:]])
 
     trace = changed_trace(model, [[made("positions:shuffle_5")]])
-    expected = plain_forward(model, IDS[0], REAL[0].expand(6, 6), {"embed.sum": change})
+    expected = plain_forward(model, {"embed.sum": change})
     torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
 
 
@@ -56,7 +56,7 @@ def test_a_patched_vector_is_the_other_runs_and_the_rest_follows(variant: str, p
     model(OTHER_IDS, REAL, other)
     patch = Change("patch", None if point == "embed" else 1, None, (point, 2, 1))
     name, where = patch.point, (EVERY, 2) if point in "qkvz" else (2,)
-    expected = plain_forward(model, IDS[0], REAL[0].expand(6, 6), {name: set_to(where, other[name][0][where])})
+    expected = plain_forward(model, {name: set_to(where, other[name][0][where])})
     trace = changed_trace(model, [[patch]])
     torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
     assert torch.equal(trace[name][0][where], other[name][0][where])
@@ -153,9 +153,9 @@ def test_an_intervention_is_the_same_change_made_by_hand(variant: str, name: str
     model = build(variant)
     intervention, point, change = BY_HAND[name]
     trace = changed_trace(model, [[intervention]])
-    expected = plain_forward(model, IDS[0], REAL[0].expand(6, 6), {point: change})
+    expected = plain_forward(model, {point: change})
     torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
-    untouched = plain_forward(model, IDS[0], REAL[0].expand(6, 6), {})
+    untouched = plain_forward(model, {})
     assert not torch.allclose(trace["final"][0], untouched, atol=1e-5)
 
 

@@ -15,13 +15,14 @@ from tests.web.app_test import drawn_bars, working
 
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
-        from playground.charts.chart import LabelledRows
+        from playground.charts.chart import LabelledBars
         from playground.web.components.drawings import draw_bars
 
-        bars = LabelledRows(
-            ["<b>", "x", "y"], [0.5, -1.25, float("nan")], ["red", "blue", "blue"], ["a", "b", "–"], "part"
-        )
-        draw_bars("some", bars, alt="Bars")
+        bars = LabelledBars[None](
+            key="some", alt="Bars", caption="", labels=["<b>", "x", "y"], values=[0.5, -1.25, float("nan")],
+            colours=["red", "blue", "blue"], texts=["a", "b", "–"], title="part",
+        )  # fmt: skip
+        draw_bars("some", bars)
 
     app = working(AppTest.from_function(script).run())
     data = drawn_bars(app)["some"]

@@ -60,7 +60,7 @@ def test_links_of_every_age_open_their_step_or_the_last(link: dict[str, Any], st
     assert "experiment" not in sentences(app)
 
 
-@pytest.mark.parametrize("lesson", [CODE[: len(CODE) // 2], "~AAAA", "nothing", "~" + "x" * 7000])
+@pytest.mark.parametrize("lesson", [CODE[: len(CODE) // 2], "nothing", "~" + "x" * 7000])
 def test_a_broken_lesson_is_one_sentence_and_the_page_runs(lesson: str) -> None:
     app = working(open_page("attention", lesson=lesson, tour=2))
     assert shown_step(app) == 0
@@ -91,11 +91,9 @@ def test_a_newcomer_takes_a_lesson_by_doing_what_it_says() -> None:
 
 def test_a_part_is_taken_away_in_the_sidebar() -> None:
     app = press(open_page("overview"), "begin_parts")
-    assert values(app, "weights", "positions") == {"weights": "english", "positions": "rotary"}
     assert not is_done(app)
     assert is_done(choose(app, positions="none"))
     assert "completes 49% correctly; with positions, 100%" in prose(app).replace("\n", " ")
-    assert "**Right.**" in prose(press(press(app, "lesson_next"), "lesson_guess_1"))
 
 
 def test_a_trained_network_does_the_step_that_asks_for_it_with_its_numbers() -> None:
@@ -140,18 +138,14 @@ def test_every_shipped_step_opens_and_leads_back_to_what_there_was(name: str) ->
     assert values(app, *OWN) == OWN
 
 
-def test_a_lesson_of_which_a_step_is_missing_goes_on() -> None:
-    steps = [LessonStep(exercise="gone"), LessonStep(link="nowhere"), LessonStep(words="Here.")]
-    app = open_page("attention", lesson=encode_lesson(Lesson(title="x", steps=steps)), tour=1)
-    assert "“gone”, which is not here" in "".join(caption.value for caption in app.caption)
-    app = press(press(app, "lesson_next"), "lesson_next")
-    assert "Here." in prose(app)
+def test_a_lesson_of_which_an_exercise_is_missing_goes_on() -> None:
+    steps = [LessonStep(exercise="gone"), LessonStep(words="Here.")]
+    app = press(open_page("attention", lesson=encode_lesson(Lesson(title="x", steps=steps)), tour=1), "lesson_open")
+    assert "“gone”" in sentences(app)
+    assert "Here." in prose(press(app, "lesson_next"))
 
 
-def test_without_a_text_a_step_is_not_done_and_says_nothing_wrong() -> None:
+def test_without_a_text_a_step_is_not_done_and_reset_ends_the_lesson() -> None:
     app = choose(open_page("attention", tour=4, lesson="pronoun"), text="")
     assert not is_done(working(app))
-
-
-def test_reset_ends_the_lesson() -> None:
-    assert shown_step(press(open_page("attention", **SMALL, tour=3), "reset")) == 0
+    assert shown_step(press(app, "reset")) == 0

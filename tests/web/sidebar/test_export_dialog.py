@@ -80,7 +80,7 @@ def test_the_decoder_pages_own_pair_has_the_pages_scores() -> None:
 def test_the_translators_file_reads_its_weights_beside_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     app = open_dialog("encoder_decoder", encdec_example="the black cat sees a house")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / FILE_NAME).write_bytes(save_weights(load_translator().network).data)
+    (tmp_path / FILE_NAME).write_bytes(save_weights(load_translator().network))
     assert run_here(written(app))["tgt_tokens"][1:3] == ["le", "chat"]
     (tmp_path / FILE_NAME).write_bytes(b"other")
     with pytest.raises(AssertionError, match="not the weights"):

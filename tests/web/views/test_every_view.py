@@ -35,7 +35,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
     "attention": ("attention_view", {"attention_grid", "attention_pattern"},
                   {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy", "rollout")}),
     "norms": ("norms_view", {"norms_by_layer"},
-              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics"}, "by hand": set()}),
+              {"tokens": {"norms_by_token"}, "statistics": {"norm_statistics", "norm_means"}, "by hand": set()}),
     "positions": ("positions_view", {"position_table", "swap_differences"},
                   {"this sentence": set(), "similarity": {"between_positions"}, "doubled exponent": {"wavelengths"}}),
     "step_by_step": ("step_stage", set(), STEPS),

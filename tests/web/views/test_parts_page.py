@@ -7,8 +7,7 @@ import pytest
 
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import SEEDS, Row
-from playground.language.ladder import ladder_specs
+from playground.language.family import SEEDS, Row, ladder_specs
 from playground.language.network import EnglishNetwork, Spec
 from playground.link.params import ARCHITECTURE
 from playground.pages import LADDER

@@ -61,7 +61,7 @@ pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
 def metrics(app: AppTest) -> dict[str, str]:
-    return {metric.label: str(metric.value) for metric in app.metric}
+    return dict(found for each in app.markdown for found in re.findall(r"([A-Z][^·*]*): \*\*(.*?)\*\*", each.value))
 
 
 def answers(made: TrainedNetwork | Trainer) -> list[str]:

@@ -1,1 +1,0 @@
-"""The page Exercises: the list, one exercise, its answer, and what a visitor has found."""

@@ -1,0 +1,65 @@
+# The page Exercises.
+
+heading = { $n ->
+        [0] Where do I begin?
+       *[other] Where do I go on?
+    }
+found = You have found **{ $n }** of { $all } answers.
+next = Next: **{ $title }**
+unknown = There is no exercise { $key }: these are all.
+do-begin = { $n ->
+        [0] Begin
+       *[other] Go on
+    }
+level = Level { $level }
+do-list = All exercises
+
+first = What do you expect? Answer first; then the app computes it.
+tries = Not yet, after { $n ->
+        [one] { $n } try
+       *[other] { $n } tries
+    }.
+is-found = You have found it, in **{ $n ->
+        [one] { $n } try
+       *[other] { $n } tries
+    }**.
+given-up = You have given up.
+
+about = Level { $level } · { $topic }
+computing = This is computed for you, which may take a moment.
+question = Question
+
+several = Choose all that are right.
+choose = Your answer
+number = Your answer, a number
+number-in = Your answer, in { $unit }
+example = 0.25, 1/4 or 25 %
+none = Choose an answer, then press Check.
+no-number = { $text } is no number: 0.25, 1/4 and 25 % would be one.
+do-check = Check
+settings = Start with the exercise's settings. Change them in the sidebar or on the page { $page }, come back, and press Check. On a phone the button » at the top left opens the sidebar.
+do-start = Start with these settings
+open = Open { $page }
+do-back_to_settings = Back to my settings
+weights = Choose the weights minilm or random in the sidebar: this exercise supports no others.
+
+right = Right.
+wrong = That is not what comes out.
+keep = Leave { $keys } as it was.
+hint = Hint { $number }.
+do-hint = Show hint { $number }
+do-give_up = Give up and show
+
+result = What comes out
+chosen = { " " }:violet-badge[your answer]
+said = You said { $number }.
+computed = Computed: **{ $number }** { $unit }
+place = Thin frame, your choice: { $place }, { $number }.
+largest = Thick frame, the largest: { $place }, **{ $number }**.
+holds = The condition holds with:
+why = **Why.** { $why }
+source = Source: { $source }
+look = Look at it on the page { $page }
+
+do-variant = Another variant
+do-next = Next: { $title }
