@@ -48,7 +48,7 @@ class Source:
         self._kept: dict[Hashable, Any] = {}
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
-        """Return the tokenizer of a text; raises PretrainedError."""
+        """Return a text's tokenizer; raises PretrainedError."""
         if key.tokenizer == "english":
             return english_tokenizer()
         if key.tokenizer == TRANSLATOR:
@@ -155,12 +155,12 @@ class Lab:
 
     @cached_property
     def values(self) -> Mapping[str, Any]:
-        """The link's parameters that all pages share."""
+        """The shared parameters."""
         return self.state.values
 
     @cached_property
     def text(self) -> Sentences:
-        """The typed text as sentences."""
+        """The sentences."""
         return self.state.text
 
     @cached_property

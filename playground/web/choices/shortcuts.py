@@ -26,20 +26,20 @@ def replace_text(text: str, *, by_second_field: bool = False) -> None:
 
 
 def choose_values(values: Mapping[str, Any]) -> None:
-    """Choose values of parameters, by their keys in the link; for callbacks."""
+    """Choose values of parameters."""
     keep_replaced()
     setup.set_values({"run": "", **values} if "weights" in values else values)
 
 
 def choose(chosen: Mapping[str, Any]) -> None:
-    """Choose values of any parameters, by their keys in the link; for callbacks."""
+    """Choose values of parameters; pages' own are checked like a link's."""
     keep_replaced()
     choose_values({key: value for key, value in chosen.items() if key in SHARED})
     choose_places(**{key: value for key, value in chosen.items() if key not in SHARED})
 
 
 def choose_places(**chosen: object) -> None:
-    """Choose places of the focus, or values of a page's own parameters, which are checked like a link's."""
+    """Choose places of the focus, or values of a page's own parameters, checked like a link's."""
     readings = {key: read(key, [str(value)]) for key, value in chosen.items() if key in PARAMS}
     setup.set_values({key: value for key, (value, complaint) in readings.items() if complaint is None})
 
@@ -50,7 +50,7 @@ def move_focus(**asked: object) -> None:
 
 
 def undo() -> None:
-    """Bring back the moment before the last choice; for callbacks."""
+    """Bring back the moment before the last choice."""
     keep_replaced()
     kept = setup.session_choices().moments
     if len(kept) > 1 and setup.take_moment() == kept[-1]:
@@ -59,14 +59,14 @@ def undo() -> None:
 
 
 def reset_everything() -> None:
-    """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
+    """Set every parameter to its default, and pin nothing."""
     setup.pin(None)
     setup.set_values(params.default_values({}))
     setup.note_focus_text(by_page=True)
 
 
 def swap_pinned() -> None:
-    """Pin the present settings, and set the sidebar to those that were pinned; for callbacks."""
+    """Pin the present settings, and choose those that were pinned."""
     keep_replaced()
     pinned = setup.session_choices().pinned
     if pinned is not None:
@@ -86,7 +86,7 @@ def preset_values(name: str) -> Mapping[str, Any]:
 
 
 def change_trained_shape(key: str, value: Any) -> None:
-    """Take the shape that Training trains with one setting changed, and random weights; for callbacks."""
+    """Take the shape that Training trains with one setting changed, and random weights."""
     shape = shape_to_train(current_setup().state.asked)
     choose_values({"weights": "random", "untrained": False, **shape, key: value})
 

@@ -142,9 +142,9 @@ def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[
     elif param.kind == "choice":
         st.selectbox(options=param.options, **widget)
     else:
-        name = {param.default: f"{param.default} MiniLM"}
         stops = sorted({*STOPS[key], shown})
-        st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
+        names = {**{stop: str(stop) for stop in stops}, param.default: f"{param.default} MiniLM"}
+        st.select_slider(options=stops, format_func=names.__getitem__, **widget)
 
 
 def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:

@@ -119,7 +119,7 @@ class AppSource(Source):
         named = RunKey | PairKey | WeightsId
         first = key[0] if isinstance(key, tuple) and not isinstance(key, named) else key
         owner = first.owner() if isinstance(first, named) else EVERYBODY
-        if owner not in (EVERYBODY, this_session()):
+        if owner != EVERYBODY and owner != this_session():
             raise UnavailableError("These weights are of another session.")
         results = services().results if owner == EVERYBODY else session_results()
         return results.find((function, key), compute)

@@ -259,10 +259,12 @@ def find_tokenizer(key: str) -> Tokenizer | None:
     """Return the session's tokenizer of this key, None if it is everybody's; raises UnavailableError."""
     if is_trained_network(key):
         return find_network(key).tokenizer
+    if not key.startswith(_PREFIX):
+        return None
     upload = session_models().upload
-    if key.startswith(_PREFIX) and (upload is None or upload.tokenizer_key != key):
+    if upload is None or upload.tokenizer_key != key:
         raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")
-    return upload.tokenizer if key.startswith(_PREFIX) and upload else None
+    return upload.tokenizer
 
 
 def read_upload(
