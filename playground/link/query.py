@@ -70,7 +70,9 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
         return value, complaint
     if param.kind == "text":
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
-    wrong = next((word for word in reversed(texts) if word and word not in param.options), texts[-1])
+    wrong = texts[-1]
+    if param.kind == "several":
+        wrong = next(word for word in texts if word and word not in param.options)
     used = ", ".join(write_all(value))
     return value, f"The link's {key}={quote_text(wrong, longest=22)} {complaint}; {used} is used instead."
 

@@ -161,7 +161,9 @@ class OwnModels:
 
 def session_models() -> OwnModels:
     """Return what this session has of its own."""
-    own: OwnModels = st.session_state.setdefault(OWN, OwnModels())
+    if OWN not in st.session_state:
+        st.session_state[OWN] = OwnModels()
+    own: OwnModels = st.session_state[OWN]
     return own
 
 
