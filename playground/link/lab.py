@@ -37,7 +37,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_KEPT = 256
-"""Results that a source keeps before it forgets them."""
 
 
 class Source:

@@ -148,7 +148,6 @@ class LinkedView:
 Weights = Literal["minilm", "english", "random"]
 
 MAX_LINK = 200_000
-"""Characters, in a file too."""
 
 
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:

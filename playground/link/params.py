@@ -107,7 +107,6 @@ TRAINING: dict[str, Param] = {
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
-"""What can be chosen for a comparison → the recipe's field."""
 
 
 def _strength(field: str) -> Param:
@@ -136,7 +135,6 @@ ABLATION: dict[str, Param] = {
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
-"""What a translator would have made of the default text, in Dutch."""
 
 TRAINED = PRESETS["minilm-l6"].config
 
@@ -221,10 +219,8 @@ FOCUS: dict[str, Param] = {
 """What every page looks at. The default: *it* looks at *animal*."""
 
 MAX_STEPS = 20
-"""Of a lesson."""
 
 MAX_LESSON = 6_000
-"""Characters of a lesson in a link."""
 
 LESSON: dict[str, Param] = {
     "tour": whole(0, 0, MAX_STEPS + 1),
@@ -236,7 +232,6 @@ UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in (
 """What has no widget, on every page."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
-"""What chooses two sentences on the page Similarity; they count from 1."""
 
 _IN_PANELS = {
     "step_ways": "step_path",
@@ -260,7 +255,6 @@ FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split(
 """By a page's parameter, or a chart: the panel that it stands in, which a link with it opens."""
 
 POOLINGS = ("mean", "first token", "mean with padding")
-"""Of `analysis.sentences`, which imports pandas."""
 
 AUTOMATIC, MEAN = "automatic", "mean"
 """`attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
@@ -268,7 +262,6 @@ AUTOMATIC, MEAN = "automatic", "mean"
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Of `analysis.gradients`, which imports pandas."""
 
 _OFF = {
     "overview": "shapes more",

@@ -48,7 +48,6 @@ PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
 """The link's parameters for pinned values → the sidebar's."""
 
 KNOWN = {"v", "embed", "embed_options", "only", MARKER, *PINNED_KEYS, *PARAMS}
-"""What a link may hold without a sentence on it."""
 
 HIDDEN = {
     "trained example": ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position"),

@@ -42,10 +42,8 @@ ALLOWED_KINDS = frozenset(
 """Kinds of messages that pages send; `clear_cache` would end everybody's training."""
 
 MOST_FILES = 16
-"""Files whose upload one message may announce."""
 
 PATIENCE = 20
-"""Refused messages after which a connection is closed."""
 
 _NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
 

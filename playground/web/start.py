@@ -24,7 +24,6 @@ TRAINING_AFTER = 15.0
 """Seconds after the start: by then the first visitors have their pages."""
 
 FILE_THREADS = 32
-"""Files that may wait or be made at once."""
 
 
 def prepare() -> None:

@@ -33,7 +33,6 @@ CHOICES = "_choices"
 """Session key of the `SessionChoices`."""
 
 LONGEST = 50
-"""Moments that are kept."""
 
 LATE = 5.0
 """Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
@@ -196,7 +195,6 @@ def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
 
 
 _Read = tuple[object, Lab, Lab | None]
-"""A run, and the labs of its present and its pinned settings."""
 
 _READ: ContextVar[_Read | None] = ContextVar("labs_read_in_this_run", default=None)
 

@@ -205,7 +205,6 @@ def draw_token_chips(
 
 
 _PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}
-"""The page that explains each component of the model."""
 
 
 def draw_data_flow(

@@ -195,7 +195,6 @@ def _translator() -> tuple[TrainedNetwork, EncoderDecoder | None]:
 
 
 EXERCISE_FOLDERS = [FOLDER]
-"""The folders of the exercises that this server asks."""
 
 
 @st.cache_resource(show_spinner=False)

@@ -26,7 +26,6 @@ DELAY = 2.0
 """How many times as long as measured a run takes, beside pages that are drawn."""
 
 Experiment = JobHandle
-"""A visitor's part in a job."""
 
 
 def join_experiment(
@@ -64,7 +63,6 @@ def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
 
 
 _TEXT_BYTES = 16_000_000
-"""The sentences that a network of the small English learns from, while they are made."""
 
 _TRAINING_BYTES = 6 * 4
 """Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""

@@ -30,12 +30,10 @@ OWN = "_own_models"
 """Session key of the `OwnModels`."""
 
 MOST_RUNS = 6
-"""Runs that a session keeps; the oldest goes first."""
 
 NOT_IN_SESSION = "This network is not in your session; train one on the Training page, or load its file there."
 
 _PREFIX = "own-"
-"""Prefix of the keys of visitors' own tokenizers."""
 
 
 @dataclass(eq=False)

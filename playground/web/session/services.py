@@ -50,7 +50,6 @@ ENTRY = 1_000
 """Bytes that an object takes besides its arrays, about."""
 
 MAX_OWN = 600_000_000
-"""Bytes of a session's own results and models."""
 
 
 class _Interruptible(threading.Condition):

@@ -23,13 +23,11 @@ logger = logging.getLogger(__name__)
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
 SHORT = 2.0
-"""Seconds up to which a turn is short."""
 
 LONG_WAIT = 3.0
 """Times longer that a visitor waits for the long place."""
 
 _POLL = 0.25
-"""Seconds between two checks of who waits."""
 
 
 class FairSemaphore:
@@ -80,7 +78,6 @@ class FairSemaphore:
 
 
 _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", default=None)
-"""The place that this thread holds."""
 
 
 class Turns:
