@@ -7,10 +7,10 @@ from pathlib import Path
 
 from benchmarks.results import Result, interleaved, paired_ratio, seconds
 from benchmarks.training import CONFIG
-from playground.jobs import JobHandle
+from playground.jobs import JobHandle, Request
 from playground.jobs.cluster import ClusterPool
-from playground.training.job import TrainingRequest, TrainingState
 from playground.training.recipe import Recipe
+from playground.training.variants import Training, TrainingState
 
 RECIPE = Recipe(steps=300, lr=1e-3)
 
@@ -29,7 +29,7 @@ def measure() -> Iterable[Result]:
 
         def start() -> JobHandle[TrainingState]:
             recipe = replace(RECIPE, seed=next(seed))
-            return pool.join(recipe, TrainingRequest(CONFIG, recipe))
+            return pool.join(recipe, Request(Training, (CONFIG, recipe)))
 
         def one_after_the_other() -> None:
             for _ in range(2):

@@ -29,13 +29,13 @@ long."""
 CHARTS = {
     "attention": ("attention_grid", "attention_pattern"),
     "norms": ("norms_by_layer", "norms_by_token"),
-    "compare": ("head_pinned", "head_now", "head_difference", "moved_weight", "compare_points", "compare_norms"),
+    "compare": ("head_pinned", "head_now", "head_difference", "moved_weight", "compare_points"),
 }  # fmt: skip
 
 PANELS = {
     "attention": (),
     "norms": ("norms_closer",),
-    "compare": ("compare_head", "compare_lengths"),
+    "compare": ("compare_head",),
 }
 """The panels that the link opens: the charts are in them."""
 

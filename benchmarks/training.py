@@ -11,12 +11,10 @@ from torch import Tensor, nn
 from benchmarks.model import compare
 from benchmarks.results import Result, interleaved
 from playground.presets import PRESETS
-from playground.training.job import measure_speed
 from playground.training.network import N_EVALUATIONS
-from playground.training.recipe import Recipe
-from playground.training.tasks import Data, make_data
-from playground.training.tasks.task import IGNORE
-from playground.training.trainer import Trainer
+from playground.training.recipe import IGNORE, Data, Recipe
+from playground.training.tasks import make_data
+from playground.training.trainer import Trainer, measure_speed
 
 CONFIG = replace(
     PRESETS["minilm-l6"].config, d_model=64, n_heads=4, n_layers=2, d_ff=256, embedding_norm=False, n_segments=0
@@ -108,7 +106,7 @@ def watching(data: Data) -> Result:
 def estimates() -> Iterator[Result]:
     """How long two runs take, over what the page says before; a factor of two either way is what "about" promises."""
     cpu = torch.device("cpu")
-    for recipe in (Recipe(), Recipe(task="brackets", length=32, n_train=1_024, steps=300, batch_size=64)):
+    for recipe in (Recipe(), Recipe(task="sort", length=32, n_train=1_024, steps=300, batch_size=64)):
         expected = measure_speed(cpu).seconds(CONFIG, recipe)
         trainer = Trainer(CONFIG, recipe)
         started = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Two settings side by side, the pinned ones and the present."""
+"""Compare: the pinned settings beside the present."""
 
 from typing import Any
 

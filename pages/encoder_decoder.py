@@ -1,4 +1,4 @@
-"""An encoder and a decoder on one pair of sentences."""
+"""Decoder: one pair of sentences."""
 
 import streamlit as st
 import torch
@@ -23,7 +23,7 @@ from playground.words import say
 
 @fragment
 def explore_pair(source_before: str) -> None:
-    """Draw the pair's choice and its view; another source redraws the sidebar too."""
+    """Draw the pair's choice and its view."""
     if current_value("encdec_source") != source_before:
         st.rerun()
     keep_answer_place()
@@ -41,7 +41,7 @@ def explore_pair(source_before: str) -> None:
 
 
 def target_own_text() -> None:
-    """Set the target to the visitor's text; the default translates the default text alone."""
+    """Set the target to the visitor's text; the default translates the default text."""
     text, trained = current_value("text"), trained_network(current_setup())
     if text != DEFAULT_TEXT and not (trained and trained.task.has_decoder):
         st.session_state["encdec_target"] = cut_text("encdec_target", text)
@@ -56,7 +56,7 @@ def draw_sentence() -> str:
 
 
 def begin_again() -> None:
-    """Go back to the first step of another sentence."""
+    """Go back to the first step."""
     st.session_state.update({"encdec_example_position": 0, "encdec_position": 0})
 
 

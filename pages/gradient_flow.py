@@ -1,4 +1,4 @@
-"""What norms and residual connections do to a gradient on its way back to the first layer."""
+"""Gradient flow: two encoders, and their training."""
 
 import streamlit as st
 
@@ -9,7 +9,6 @@ from playground.link import params
 from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
-from playground.views.training_curves import WatchedVariants
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.session.experiments import (
     Experiment,
@@ -34,7 +33,7 @@ def explore_gradient_flow() -> None:
 
 
 def plan_pair() -> tuple[VariantRun, ...]:
-    """Return the training of the chosen pair; raises ConfigError, RecipeError."""
+    """Return the pair's training; raises ConfigError, RecipeError."""
     recipe = view.pair_recipe(current_value("seed"))
     config = params.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
     names = dict.fromkeys(current_value(f"gradient_{which}") for which in ("first", "second"))
@@ -43,7 +42,7 @@ def plan_pair() -> tuple[VariantRun, ...]:
 
 
 def train_both() -> None:
-    """Draw the buttons that train both, and what they have learnt."""
+    """Draw the buttons, and what both have learnt."""
     st.markdown(say("gradient_flow", "train", layers=view.N_LAYERS, width=view.SIZES["d_model"]))
     plan = experiment_buttons.plan_or_error(plan_pair)
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
@@ -58,10 +57,9 @@ def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are."""
     status = experiment_buttons.variants_status(experiment)
     experiment_buttons.show_progress(experiment, status)
-    state, data = experiment.state, training_data(experiment.inputs[0].recipe)
-    if state is not None:
-        scene = Scene(WatchedVariants(state, data, not experiment.ended))
-        render(view.show_pair(scene), scene)
+    if experiment.state is not None:
+        scene = Scene(experiment.state)
+        render(view.show_pair(scene, grows=not experiment.ended), scene)
 
 
 panels.draw_heading("Does the gradient reach the first layer?")

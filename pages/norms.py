@@ -1,4 +1,4 @@
-"""How long the vectors are on their way through the encoder, and what the norms do to them."""
+"""Norms: how long vectors get."""
 
 from playground.analysis import streams
 from playground.analysis.streams import normalise_by_hand

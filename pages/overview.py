@@ -1,4 +1,4 @@
-"""The front page: what this is, a sentence of one's own, the short lessons; the sentence's path, box by box."""
+"""The front page: a sentence of one's own, short lessons, the sentence's path."""
 
 from functools import partial
 
@@ -22,29 +22,17 @@ SHORT = 10
 """Minutes below which a lesson has a card here."""
 
 
-def take_query() -> None:
-    """Make the pressed token the query."""
-    move_focus(query=st.session_state[drawings.TOKENS_KEY].clicked)
-
-
-def open_box() -> None:
-    """Open the pressed box's page in the run that follows."""
-    request_page(st.session_state["data_flow"].open)
-
-
-LIVE = Live(
-    {
-        "sentence_chips": partial(drawings.draw_token_chips, on_click=take_query),
-        "data_flow": partial(drawings.draw_data_flow, on_open=open_box),
-    }
+CHIPS = partial(
+    drawings.draw_token_chips, on_click=lambda: move_focus(query=st.session_state[drawings.TOKENS_KEY].clicked)
 )
+BOXES = partial(drawings.draw_data_flow, on_open=lambda: request_page(st.session_state["data_flow"].open))
 
 
 @fragment
 def explore_sentence() -> None:
-    """The focus, and all that the page shows of the sentence; or the page that a press has asked for."""
+    """Draw the view, or open the page that a press has asked for."""
     open_requested_page()
-    draw_view("overview", show_overview, overview_scene, live=LIVE)
+    draw_view("overview", show_overview, overview_scene, live=Live({"sentence_chips": CHIPS, "data_flow": BOXES}))
 
 
 panels.draw_heading("What happens to a sentence in an encoder?")

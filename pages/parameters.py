@@ -1,4 +1,4 @@
-"""Where the parameters sit: counted by formula, at any size; nothing is run, and no weights are allocated."""
+"""Parameters: counted, never run."""
 
 from playground import accounting
 from playground.views.parameters import parameters_scene, show_parameters

@@ -1,4 +1,4 @@
-"""What each part of an encoder is for: encoders of the small English, one setting changed or from 2017 on."""
+"""Parts: what each part of an encoder is for."""
 
 from collections.abc import Mapping
 from functools import partial
@@ -19,7 +19,7 @@ from playground.words import say
 
 
 def draw_open(settings: Mapping[str, Any]) -> None:
-    """Draw the button that puts an encoder into the sidebar; one that does not come along is trained."""
+    """Draw the button that puts an encoder into the sidebar, trained if need be."""
     opens, spec = partial(choose_english, **settings), family.change(**settings)
     is_there = APP.find_english(spec) is not None
     label = say("parts", "open") if is_there else say("parts", "train", time=duration(learning_seconds(spec)))
@@ -29,7 +29,7 @@ def draw_open(settings: Mapping[str, Any]) -> None:
 
 @fragment
 def explore_parts() -> None:
-    """The chosen view: one part away, or the ladder."""
+    """Draw the chosen view."""
     draw_view("parts", show_parts, parts_scene, (), Live({"open_encoder": draw_open}))
 
 

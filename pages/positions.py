@@ -1,4 +1,4 @@
-"""How words are told apart by their place: the table that is added, and what is lost without it."""
+"""Positions: how words are told apart by their place."""
 
 from playground.analysis import positions as analysis
 from playground.model import positions as model_positions

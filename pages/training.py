@@ -5,8 +5,7 @@ import streamlit as st
 from playground.accounting.readable import duration
 from playground.link import query
 from playground.link.params import TASK_TITLES
-from playground.training.answers import right_answer
-from playground.training.network import Tagger
+from playground.training.network import Tagger, right_answer
 from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer, clip_gradient, cross_entropy, learning_rate
 from playground.views.training import describe_shape, describe_size
@@ -19,7 +18,6 @@ from playground.web.views import training as live
 from playground.words import say
 
 panels.draw_heading("How does a transformer learn?")
-live.show_training_again()
 answer = st.container()  # drawn once the settings are known, to which it may not belong any more
 slot = own_models.session_models()
 run, settings = st.columns([5, 3], gap="medium")
@@ -35,17 +33,21 @@ with run:
     with answer:
         live.draw_answer(plan)
     if plan is not None:
-        data = training_data(plan.recipe)
+        config, recipe = plan
+        data = training_data(recipe)
         small = "yes" if query.trains_small(current_setup().state.asked) else "no"
-        shape, size = describe_shape(plan.config), describe_size(plan.config, data)
+        shape, size = describe_shape(config), describe_size(config, data)
         right = task.join(right_answer(data, data.validation.targets[0]))
         st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
         st.caption(say("training", "architecture", small=small, shape=shape, size=size))
     experiment_buttons.draw_buttons(live.PAGE, plan, live.create_experiment)
     experiment = session_experiments().get(live.PAGE)
-    if plan is not None and (experiment is None or experiment.inputs != live.inputs_of(plan)):
-        recipe, time = plan.recipe, duration(machine_speed().seconds(plan.config, plan.recipe))
-        batch = min(recipe.batch_size, len(training_data(recipe).train))
+    if plan is not None and (experiment is None or experiment.inputs != live.inputs_of(*plan)):
+        config, recipe = plan
+        time, batch = (
+            duration(machine_speed().seconds(config, recipe)),
+            min(recipe.batch_size, len(training_data(recipe).train)),
+        )
         st.caption(say("training", "cost", time=time, steps=recipe.steps, batch=batch, seed=str(recipe.seed)))
     offer = st.container()
     if experiment is not None:
@@ -63,11 +65,10 @@ if slot.problem:
     st.warning(say("training", "not-kept", problem=slot.problem))
 experiment_buttons.follow(live.follow_attention, live.PAGE, every=2.5)
 in_progress = experiment is not None and not experiment.ended
-if slot.newest is not None:
+if slot.trained is not None:
     with answers if in_progress else offer:  # below the curves while they are what there is to see
-        live.offer_network(slot.newest)
-    with answers:
-        live.draw_runs(slot.runs)
+        live.offer_network(slot.trained)
+        live.draw_others(slot.runs[:-1])
 live.draw_upload()
 if slot.trained is not None and not in_progress:
     with answers:  # last, as it may end the page

@@ -1,12 +1,16 @@
 """Which mistake did I make? Somebody's intermediates beside the model's, and what explains the differences."""
 
+import io
+import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice, permutations
 from typing import Any
 
 import numpy as np
+import safetensors.numpy
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.config import ModelConfig
@@ -17,16 +21,16 @@ from playground.model import Encoder
 from playground.text.wording import join_words, quote_text, with_minus
 
 TOLERANCE = 1e-4
-"""How far a number may be off, as a share of the largest in its tensor, or of 1 if that is smaller."""
+"""How far a number may be off, as a share of the largest in its tensor, at least of 1."""
 
 NOISE = 1e-2
 """Differences up to this share may be noise: lower precision, or another library."""
 
 _GROWTH = 10
-"""How much noise may grow from the tensors before to the first one that differs."""
+"""How much noise may grow to the first tensor that differs."""
 
 _RULED_OUT = 3
-"""How many mistakes a report rules out."""
+"""Mistakes that a report rules out."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +39,12 @@ class Difference:
 
     name: str
     off: float
-    """The largest difference, as a share as for `TOLERANCE`."""
+    """The largest difference, a share as for `TOLERANCE`."""
     place: tuple[int, ...]
     theirs: float
     ours: float
     of_largest: float
-    """The largest difference, as a share of the largest number in the tensor."""
+    """The largest difference, as a share of the tensor's largest number."""
 
     @property
     def where(self) -> str:
@@ -58,15 +62,15 @@ class Diagnosis:
     n_compared: int
     config: ModelConfig
     explanations: Mapping[tuple[str, ...], str | None] = field(default_factory=dict)
-    """All with the fewest mistakes, by their keys; and the first tensor in which each differs from the first one."""
+    """All with the fewest mistakes; and the first tensor in which each differs from the first one."""
     ruled_out: Mapping[str, str] = field(default_factory=dict)
-    """Mistakes that explain the first difference, and the tensor that rules each out alone."""
-    theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """The given tensors, with the model's axes."""
+    """Mistakes that explain the first difference, and the tensor that rules each out."""
+    first_tensors: tuple[Tensor, Tensor] | None = None
+    """The first tensor that differs, and the model's."""
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """By tensor that came with other axes: the place of each of the model's axes in it."""
+    """Where each of the model's axes was in a tensor that came with other axes."""
     is_noise: bool = False
-    """Whether nothing explains the differences, and they are small from the start."""
+    """Whether unexplained differences are small from the start."""
 
     @property
     def first(self) -> str | None:
@@ -75,11 +79,11 @@ class Diagnosis:
 
     @property
     def mistakes(self) -> tuple[str, ...]:
-        """The first explanation; () if there is none, or none is needed."""
+        """The first explanation, if any."""
         return next(iter(self.explanations), ())
 
     def report(self) -> str:
-        """Return what differs, what explains it and how to mend it, in lines of markdown."""
+        """Return all findings in lines of markdown."""
         lines = ([line.replace("\n", "; ") for line in MISTAKES[key].write_lines(self.config)] for key in self.mistakes)
         mended = (f"Write `{right}` instead of `{wrong}`." for wrong, right in lines)
         found = [f"Explained by {_name_mistakes(self.mistakes)}."] if self.mistakes else []
@@ -88,7 +92,7 @@ class Diagnosis:
         return "\n".join([counts, *found, *mended, *noise, *self.describe_details()])
 
     def describe_details(self) -> Iterator[str]:
-        """Yield where the first tensor differs, other explanations, what would tell them apart, what was ruled out."""
+        """Yield where tensors first differ, other explanations, and what was ruled out."""
         for name, order in self.swapped_axes.items():
             yield f"`{name}` was read with its axes in the order {order}."
         for each in self.differences[:1]:
@@ -130,7 +134,7 @@ def diagnose(
     search = _Search(encoder, Input(ids, mask, theirs), tolerance)
     measured = [_measure(name, tensor, ours[name], search.real) for name, tensor in theirs.items()]
     differences = tuple(each for each in measured if each.off > tolerance)
-    found = Diagnosis(differences, len(theirs), encoder.config, theirs=theirs, swapped_axes=swapped)
+    found = Diagnosis(differences, len(theirs), encoder.config, swapped_axes=swapped)
     if not differences:
         return found
     first = differences[0]
@@ -138,14 +142,17 @@ def diagnose(
     before = max((each.of_largest for each in measured[: measured.index(first)]), default=0.0)
     starts_small = first.name == next(iter(ours)) or first.of_largest <= _GROWTH * before
     is_noise = not explanations and starts_small and max(each.off for each in differences) <= NOISE
-    return replace(found, explanations=explanations, ruled_out=ruled_out, is_noise=is_noise)
+    tensors_there = theirs[first.name], ours[first.name]
+    return replace(
+        found, explanations=explanations, ruled_out=ruled_out, first_tensors=tensors_there, is_noise=is_noise
+    )
 
 
 # --- what was given
 
 
 def _read_all(tensors: Mapping[str, Any], ours: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Return their tensors in the order of the computation, and the orders of axes that were moved."""
+    """Return their tensors in the order of the computation, and moved axes."""
     if unknown := next((name for name in tensors if name not in ours), ""):
         near = [name for name in ours if name.rpartition(".")[2] == unknown.rpartition(".")[2]] or list(ours)
         name, meant = quote_text(unknown), quote_text(near[0])
@@ -184,11 +191,89 @@ def _fit(name: str, theirs: Tensor, ours: Tensor) -> tuple[Tensor, tuple[int, ..
     return theirs.permute(best), best
 
 
+# --- a file of tensors
+
+MAX_BYTES = 8 * 2**20
+"""Of a file, and of all that it unpacks to."""
+
+MAX_ARRAYS = 1_000
+
+HOW_TO_SAVE = "np.savez(file, **tensors), or safetensors.numpy.save_file(tensors, file)"
+
+
+def read_arrays(data: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of a file by name: `.npz` or safetensors.
+
+    Raises:
+        InputError: it is neither, is damaged, or is larger than `MAX_BYTES`.
+    """
+    if len(data) > MAX_BYTES:
+        raise InputError(f"The file has {len(data):,} bytes; at most {MAX_BYTES:,} are read. Save fewer tensors.")
+    try:
+        arrays = _read_npz(data) if data[:4] == b"PK\x03\x04" else safetensors.numpy.load(data)
+    except InputError:
+        raise
+    except Exception as error:  # a damaged file raises what zipfile, NumPy's own parser and safetensors think of
+        raise InputError(
+            f"This is no readable file of tensors: save it with {HOW_TO_SAVE}. Pickles are not opened."
+        ) from error
+    if len(arrays) > MAX_ARRAYS:
+        raise InputError(f"The file has {len(arrays):,} tensors; at most {MAX_ARRAYS:,} are read.")
+    return arrays
+
+
+def _read_npz(data: bytes) -> dict[str, NDArray[Any]]:
+    entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
+    if len(entries) > MAX_ARRAYS or sum(entry.file_size for entry in entries) > MAX_BYTES:
+        raise InputError(f"The file unpacks to more than {MAX_ARRAYS:,} tensors or {MAX_BYTES:,} bytes. Save fewer.")
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files if name != "about"}  # which files of this app have
+    if not all(isinstance(each, np.ndarray) for each in arrays.values()):  # as in a file of torch.save
+        raise ValueError("not only arrays")
+    return arrays
+
+
+def write_saving_code(config: ModelConfig, ids: Tensor, mask: Tensor | None) -> str:
+    """Return code that saves what an `encoder` computes, by the names of a trace.
+
+    `ids` are (1, T) int64; vectors (1, T, d_model) are called `x`.
+    """
+    norms = [] if config.norm == "none" else [*["norm1"] * config.has_norm1(0), "norm2"]
+    hooks = "\n".join(f'keep("layers.0.{part}.out", encoder.layers[0].{part})' for part in ("attn", "ffn", *norms))
+    is_text = not ids.is_floating_point()
+    given = f"ids = torch.tensor({ids.tolist()})" if is_text else "# x: the words' vectors, from the exported code."
+    if mask is not None:
+        given += f"\nmask = torch.tensor({mask.int().tolist()}).bool()"
+    call = f"encoder({'ids' if is_text else 'x'}{'' if mask is None else ', mask'})"
+    return f"""import numpy as np
+import torch
+
+tensors = {{}}
+
+
+def keep(name, module):
+    def hook(module, inputs, output):
+        output = output[0] if isinstance(output, tuple) else output
+        tensors.setdefault(name, output.detach().float().cpu().numpy())
+
+    module.register_forward_hook(hook)
+
+
+# On the right: where these are in your own encoder.
+{hooks}
+keep("layers.0.out", encoder.layers[0])
+keep("final", encoder)
+{given}
+{call}
+np.savez("mine.npz", **tensors)
+"""
+
+
 # --- how two tensors differ
 
 
 def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Difference:
-    """Return where and how far two tensors differ most; rows of padding count without `real`."""
+    """Return where two tensors differ most; rows of padding count without `real`."""
     theirs, ours = theirs.double(), ours.double()
     off, ours_seen = (theirs - ours).abs(), ours
     if name.endswith(".scores"):
@@ -210,7 +295,7 @@ class _PartedError(Exception):
 
 
 class _Search:
-    """Look for the fewest mistakes that reproduce everything that was given."""
+    """Look for the fewest mistakes that reproduce what was given."""
 
     def __init__(self, encoder: Encoder, given: Input, tolerance: float) -> None:
         mask = torch.ones(1, 1, dtype=torch.bool) if given.mask is None else given.mask
@@ -220,7 +305,6 @@ class _Search:
         self._candidates = [each for each in MISTAKES.values() if each.applies(encoder.config, given.mask)]
 
     def explain(self, first: str) -> tuple[dict[tuple[str, ...], str | None], dict[str, str]]:
-        """Return the smallest explanations, and what rules out others."""
         parted = {each.key: self._find_parting(each) for each in self._candidates}
         found: list[tuple[Mistake, ...]] = [(MISTAKES[key],) for key, name in parted.items() if name is None]
         after = self._names[self._names.index(first) + 1 :]
@@ -233,7 +317,7 @@ class _Search:
         return self._compare(found), ruled_out
 
     def _find_pairs(self, ones: Sequence[Mistake]) -> list[tuple[Mistake, ...]]:
-        """Return the pairs of one of these and any of another part that reproduce every tensor."""
+        """Return the pairs with one of these that reproduce every tensor."""
         both = ({one.key, other.key} for one in ones for other in self._candidates if one.part != other.part)
         pairs = dict.fromkeys(tuple(each for each in self._candidates if each.key in pair) for pair in both)
         return [pair for pair in pairs if self._reproduces(pair)]
@@ -244,7 +328,7 @@ class _Search:
         return next((name for name in self._names if self._differs(name, ours[name])), None)
 
     def _reproduces(self, mistakes: Sequence[Mistake]) -> bool:
-        """Return whether a pass with these mistakes has every given tensor; it ends early if not."""
+        """Return whether a pass with these mistakes has every given tensor."""
 
         def watch(name: str, tensor: Tensor) -> None:
             if name in self._names and self._differs(name, tensor.cpu()):
@@ -267,7 +351,7 @@ class _Search:
         return _measure(name, edited, ours, self.real).off > TOLERANCE
 
     def _compare(self, found: Sequence[tuple[Mistake, ...]]) -> dict[tuple[str, ...], str | None]:
-        """Return the explanations, those that fit padding too first."""
+        """Order the explanations, those that fit padding too first."""
         passes = {tuple(each.key for each in mistakes): self._run(mistakes) for mistakes in found}
 
         def parts(one: Mapping[str, Tensor], other: Mapping[str, Tensor], tolerance: float) -> list[str]:

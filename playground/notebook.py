@@ -33,7 +33,7 @@ def show(link: str) -> None:
     for notice in opened.notices:
         _display_text(notice)
     scene = view.scene(opened)
-    for item in view.show(scene, {**opened.values, "overview_shapes": True, "overview_more": True}):
+    for item in view.show(scene, {**opened.values, "overview_shapes": True}):
         _display(item, scene)
 
 

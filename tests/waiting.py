@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from playground.jobs.pool import Job
+from playground.jobs import Job
 from playground.web.session.services import services
 
 R = TypeVar("R")

@@ -282,7 +282,10 @@ class Button:
     help: str = ""
     icon: str = ""
     is_disabled: bool = False
+    is_wide: bool = False
     opens: str = ""
+    scrolls: str = ""
+    """Key of the container that a press scrolls to."""
 
 
 @dataclass(frozen=True)

@@ -25,8 +25,8 @@ from playground.runs.encoder_run import Run, run
 from playground.runs.pair_run import PairRun, Side
 from playground.text import Batch, build_tokenizer, split_sentences
 from playground.text.wording import count_noun
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data
+from playground.training.recipe import Data, Recipe
+from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
 from playground.weights import checkpoint
 

@@ -1,4 +1,4 @@
-"""Jobs whose steps are taken on a Ray cluster, in slices of time; nothing else knows of Ray."""
+"""Jobs whose steps are taken on a Ray cluster, in slices of time."""
 
 import contextlib
 import importlib
@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import Any
 
 from playground.errors import ClusterError, explain
-from playground.jobs.pool import Computation, JobPool, JobStatus, Request, S
+from playground.jobs import Computation, JobPool, JobStatus, Request, S
 
 UNREACHABLE = "The machines that compute this cannot be reached right now; try again in some minutes."
 
 LOST = "The cluster lost this run's machine again and again. Start it again in some minutes, or with a smaller model."
 
 MAX_LOSSES, MAX_JOBS = 3, 64
-"""Workers that a job may lose, and Ray replaces; this server's jobs at once, which wait there for room."""
+"""Workers that a job may lose; this server's jobs at once."""
 
 POLL, ANSWER_TIMEOUT, SLICE = 0.25, 60.0, 0.5
 """Seconds: to wait for any report, for a worker's answer to a call, and between two reports."""
@@ -142,7 +142,7 @@ class RunWorker:
         self._begun: tuple[Computation[Any], Generator[object]] | None = None
 
     def advance(self) -> tuple[Any, bool, str]:
-        """Take steps for a slice; return the state, whether all is done, and what went wrong, if anything."""
+        """Take steps for a slice; return the state, whether all is done, and what went wrong."""
         try:
             computation, steps = self._begin()
             deadline, done = time.monotonic() + SLICE, False

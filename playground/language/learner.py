@@ -12,7 +12,7 @@ from random import Random
 import torch
 from torch import Tensor, nn
 
-from playground.jobs import Computation, JobStatus, Request
+from playground.jobs import Computation, JobStatus
 from playground.language.capabilities import CAPABILITIES, training_text
 from playground.language.network import EnglishNetwork, Spec, score_hidden, share_right
 from playground.language.text import PAD_ID, encode, english_tokenizer
@@ -117,8 +117,8 @@ class Learning:
 class Learner(Computation[Learning]):
     """A network while it learns; another number of steps is for tests."""
 
-    def __init__(self, spec: Spec, device: torch.device | None = None, steps: int = STEPS) -> None:
-        self.spec, self.steps, self.device = spec, steps, device or torch.device("cpu")
+    def __init__(self, spec: Spec, device: torch.device | str = "cpu", steps: int = STEPS) -> None:
+        self.spec, self.steps, self.device = spec, steps, torch.device(device)
         self.network = spec.build().to(self.device)
         self.optimizer = MuonWithAdam(self.network, LEARNING_RATE)
         self._parameters = list(self.network.parameters())
@@ -189,17 +189,6 @@ def _batches(ids: Tensor, seed: int, steps: int) -> Iterator[Tensor]:
                     return
                 n += 1
                 yield rows[i * BATCH : (i + 1) * BATCH]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LearningRequest(Request[Learning]):
-    """A learner in words."""
-
-    spec: Spec
-
-    def build(self) -> Learner:
-        """The learner before its first step."""
-        return Learner(self.spec, torch.device(self.device))
 
 
 def learn(spec: Spec, on_step: Callable[[Learning], object] | None = None) -> EnglishNetwork:

@@ -44,7 +44,7 @@ from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import make_data
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
-from playground.views.gradient_flow import gradient_scene
+from playground.views.gradient_flow import run_back
 
 Found = TypeVar("Found")
 
@@ -237,7 +237,8 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
 
 
 def _gradient_kept(view: LinkedView, encoder: Place) -> float:
-    lengths = gradient_scene(view).now.flow(_find(BY_NAME, encoder, "encoder"))["whole layer"]
+    variant = _find(BY_NAME, encoder, "encoder")
+    lengths = run_back(view.lab.without_changes, variant, view.values["gradient_layers"])["whole layer"]
     return float(lengths[0] / lengths[-1])
 
 

@@ -2,8 +2,8 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Literal, NamedTuple
 
@@ -25,6 +25,8 @@ class Param:
     options: Sequence[Any] = ()
     """Words, a slider's stops, smallest first, or the range of whole numbers; a link repeats the key for `several`."""
     captions: Sequence[str] = ()
+    former: Mapping[str, str] = field(default_factory=dict)
+    """Words that links once had, and the nearest option."""
     longest: int = MAX_CHARACTERS
     """Characters of a text."""
     parse: Callable[[str], Reading] = lambda text: (text, None)
@@ -62,7 +64,7 @@ def read_param(param: Param, texts: Sequence[str]) -> Reading:
         case "choice" | "switch":
             found = {write(option): option for option in options}
             text = text.lower() if param.kind == "switch" else text
-            return (found[text], None) if text in found else (param.default, _NO_VALUE)
+            return (found[text], None) if text in found else (param.former.get(text, param.default), _NO_VALUE)
     number = _read_number(text, is_whole=param.kind == "whole")
     if math.isnan(number):
         return param.default, _NO_VALUE

@@ -26,9 +26,9 @@ from playground.runs.encoder_run import LayerRun, Run
 from playground.runs.forward_pass import intervention_subject
 from playground.runs.pair_run import PairRun
 from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, split_sentences
-from playground.training.answers import write_targets
+from playground.training.network import write_targets
+from playground.training.recipe import BOS
 from playground.training.tasks.symbol_tasks import split_words
-from playground.training.tasks.task import BOS
 from playground.training.trained_network import TrainedNetwork, load_translator
 from playground.weights import checkpoint
 from playground.weights.store import NetworkStore, default_folder

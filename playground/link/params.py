@@ -33,10 +33,10 @@ from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.text.wording import quote_text
 from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS
+from playground.training.tasks import FORMER_TASKS, TASKS
 from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
-from playground.tutorials.comparison import LONG_TITLES, SHORT_TITLES, TITLES
+from playground.tutorials import LONG_TITLES, SHORT_TITLES, TITLES
 
 ENGLISH_TEXT = SHOWN.replace(MASK, "animal")
 ENGLISH_PLACE = english_tokenizer().encode_batch([SHOWN]).ids[0].tolist().index(MASK_ID)
@@ -94,7 +94,7 @@ LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
 
 TRAINING: dict[str, Param] = {
-    "training_task": choice("Reverse", tuple(TASK_TITLES)),
+    "training_task": choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
     **{f"training_{name}": param for name, param in RECIPE.items()},
     "training_attention": choice("self", ("self", "encoder self", "decoder self", "cross")),
     "training_layer": whole(0, 0, 7),
@@ -102,8 +102,6 @@ TRAINING: dict[str, Param] = {
     "training_moment": whole(LAST_MOMENT, 0, LAST_MOMENT),
     "training_sequence": text("", longest=1_000),
     "training_prompt": text("The ", longest=200),
-    "training_heat": size(0.7, (0.0, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9, 1.0, 1.2, 1.5, 2.0)),
-    "training_top_k": whole(0, 0, 20),
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
@@ -120,7 +118,7 @@ COMPARED: dict[str, Param] = {
 """The same, once it is chosen: none is off."""
 
 ABLATION: dict[str, Param] = {
-    "regularisers_task": choice("Reverse", tuple(TASK_TITLES)),
+    "regularisers_task": choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
     "regularisers_data": choice("small", ("small", "plenty")),
     "regularisers_seeds": choice("1", ("1", "3")),
     "regularisers_chosen": several(
@@ -235,7 +233,6 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 
 _IN_PANELS = {
     "step_ways": "step_path",
-    "tutorials_differences": "tutorials_against",
     "similarity_how": "similarity_pooling",
     "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
     "attention_drawing": "attention_show attention_hide attention_colours",
@@ -247,8 +244,7 @@ _IN_PANELS = {
     "gradient_six": "gradient_of",
     "parameters_costs": "flops_breakdown flops_by_length",
     "parameters_bought": "capability_by_parameters",
-    "parts_costs": "parts_counted ladder_costs",
-    "overview_more": "overview_attention overview_norms overview_parameters",
+    "parts_costs": "ladder_costs",
 }
 
 FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split()}
@@ -264,13 +260,13 @@ ENCODERS = (
 )  # fmt: skip
 
 _OFF = {
-    "overview": "shapes more",
+    "overview": "shapes",
     "attention": "hide drawing steps closer",
     "norms": "closer",
     "positions": "table closer",
     "step": "dropout ways",
     "whatif": "more tokens chosen",
-    "compare": "head lengths",
+    "compare": "head",
     "gradient": "six",
     "parameters": "formulas costs bought",
     "parts": "costs",
@@ -316,8 +312,6 @@ OWN: dict[str, Param] = {
     "parts_row": whole(12, 0, 22),
     "parts_rung": whole(8, 0, 10),
     "parts_column": whole(2, 0, 9),
-    "parts_counted": choice("as trained here", ("as trained here", "as large as BERT base")),
-    "tutorials_against": choice("E", tuple(TITLES), tuple(TITLES.values())),
     "tutorials_letter": choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
     "exercises_key": text("", longest=40),
     "exercises_variant": whole(0, 0, 999),

@@ -1,1 +1,1 @@
-"""Mistakes that code of an encoder makes and that nothing stops: each an edit of the model's own pass."""
+"""Mistakes that code makes and nothing stops, as edits of the model's pass."""

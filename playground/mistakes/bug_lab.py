@@ -1,4 +1,4 @@
-"""The bug lab: encoders that somebody got wrong, suspects, and tests beside a right one with the same weights."""
+"""The bug lab: encoders with mistakes, suspects, and tests beside a right encoder."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ MAX_SEED, N_TOKENS, N_PADDING = 9_999, 8, 2
 WORDS = ("[PAD]", "a", "cat", "dog", "sees", "the", "old", "red", "bird", "and", "runs", "home")
 
 SEEN = 1e-3
-"""Smaller differences do not count; as a share of the largest number, or of 1 if that is smaller."""
+"""Smaller differences do not count; a share of the largest number, at least of 1."""
 
 _N_SUSPECTS = 5
 """Mistakes to choose from; a decoy comes on top."""
@@ -34,13 +34,13 @@ _N_SUSPECTS = 5
 _DATA = load_data(__file__)
 
 DECOYS: Mapping[str, Mapping[str, str]] = _DATA["decoys"]
-"""What looks wrong and is right, by key: title, meaning, why, and its part of the code."""
+"""What looks wrong and is right, by key."""
 
 SUSPECTS: Mapping[str, tuple[str, str]] = {
     **{key: (each.title, each.meaning) for key, each in MISTAKES.items() if key not in _DATA["left-out"]},
     **{key: (each["title"], each["meaning"]) for key, each in DECOYS.items()},
 }
-"""Title and meaning of mistakes and decoys; new mistakes are left out, since they would change the cases of links."""
+"""Title and meaning by key; new mistakes are left out, as they would change links' cases."""
 
 
 # --- a case
@@ -57,7 +57,6 @@ def _build_encoder(config: ModelConfig, seed: int) -> Encoder:
 
 
 def _build_mask(name: str) -> Tensor | None:
-    """Return the mask of a case: `none`, `padding` or `causal`."""
     if name == "causal":
         return torch.ones(1, N_TOKENS, N_TOKENS).tril().bool()
     return torch.arange(N_TOKENS)[None] < N_TOKENS - N_PADDING if name == "padding" else None
@@ -65,7 +64,7 @@ def _build_mask(name: str) -> Tensor | None:
 
 @dataclass(frozen=True)
 class Case:
-    """An encoder with mistakes, suspects, and what it computes for its sentence."""
+    """An encoder with mistakes, and suspects."""
 
     seed: int
     level: str
@@ -74,28 +73,28 @@ class Case:
     """`none`, `padding` or `causal`."""
     mistakes: tuple[str, ...]
     suspects: tuple[str, ...] = ()
-    """Mistakes and decoys, in the order in which they are shown."""
+    """In the order shown."""
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder without the mistakes."""
+        """Without the mistakes."""
         return _build_encoder(self.config, self.seed)
 
     @cached_property
     def given(self) -> Input:
-        """Eight words; with a padding mask the last two are padding."""
+        """Eight words; a padding mask hides the last two."""
         ids = _sample(np.random.default_rng(self.seed), range(1, len(WORDS)), N_TOKENS)
         ids[self.n_real :] = [0] * (N_TOKENS - self.n_real)
         return Input(torch.tensor([ids]), _build_mask(self.mask))
 
     @property
     def tokens(self) -> list[str]:
-        """The words that it reads."""
+        """Its words."""
         return [WORDS[i] for i in self.given.ids[0].tolist()]
 
     @property
     def n_real(self) -> int:
-        """Tokens that are not padding."""
+        """Tokens but padding."""
         return N_TOKENS - N_PADDING if self.mask == "padding" else N_TOKENS
 
     def with_mistakes(self, *mistakes: str) -> "Case":
@@ -104,34 +103,26 @@ class Case:
 
     @cached_property
     def right(self) -> "Case":
-        """The same encoder and sentence without mistakes."""
+        """The encoder without mistakes."""
         return self.with_mistakes()
 
     @cached_property
     def tensors(self) -> Mapping[str, Tensor]:
-        """Every intermediate by its name in a trace, with a batch axis of 1."""
-        return self._run(self.given.ids)
+        """Every intermediate by its name in a trace, a batch of 1."""
+        return run_edited(self.encoder, self.given, [MISTAKES[key].making for key in self.mistakes])
 
     def read(self, name: str) -> Tensor:
-        """Return the rows of the real tokens, without the batch axis."""
+        """Return the real tokens' rows, without the batch axis."""
         return self.tensors[name][0, ..., : self.n_real, :]
 
-    def _run(self, ids: Tensor) -> Mapping[str, Tensor]:
-        makings = [MISTAKES[key].making for key in self.mistakes]
-        return run_edited(self.encoder, Input(ids, self.given.mask), makings)
-
-    def final(self, ids: Tensor) -> Tensor:
-        """Return the real tokens' last vectors for other words (1, T): (T', D)."""
-        return self._run(ids)["final"][0, : self.n_real]
-
     def shows_each(self) -> bool:
-        """Return whether each mistake changes the real tokens' vectors, alone and beside the other."""
+        """Return whether each mistake changes the output, alone and beside the other."""
         others = [self.with_mistakes(*(each for each in self.mistakes if each != key)) for key in self.mistakes]
         pairs = [(self.with_mistakes(key), self.right) for key in self.mistakes] + [(self, other) for other in others]
         return all(count_others(*(each.read("final").numpy() for each in pair)) for pair in pairs)
 
     def find_alibi(self, key: str) -> tuple[str, int, int] | None:
-        """Return a tensor that another mistake would change, how many of its numbers, and of how many."""
+        """Return a tensor that another mistake would change, how many of its numbers, of how many."""
         sets: list[tuple[str, ...]] = [(key,)]
         if len(self.mistakes) > 1:
             sets = [(key, each) for each in self.mistakes if MISTAKES[each].part != MISTAKES[key].part]
@@ -139,7 +130,7 @@ class Case:
         return alibis[0] if alibis and all(alibis) else None
 
     def _find_difference(self, other: "Case", shows: str) -> tuple[str, int, int] | None:
-        """Return the first tensor that differs, preferably one whose name ends with `shows`."""
+        """Return the first tensor that differs, preferably one that ends with `shows`."""
         for name in (*(name for name in other.tensors if name.endswith(shows)), *other.tensors):
             numbers = other.read(name).numpy()
             if n_others := count_others(numbers, self.read(name).numpy()):
@@ -184,7 +175,7 @@ def _draw_config(draw: np.random.Generator) -> ModelConfig:
 
 @lru_cache(maxsize=256)
 def open_case(seed: int, level: str) -> Case:
-    """Return the case of a seed, from 0 to `MAX_SEED`, and one of `LEVELS`: always the same."""
+    """Return the case of a seed up to `MAX_SEED` and one of `LEVELS`: always the same."""
     draw = np.random.default_rng([seed, LEVELS.index(level)])
     while True:
         config, mask = _draw_config(draw), _pick(draw, ("none", "padding", "causal"))
@@ -205,7 +196,7 @@ def open_case(seed: int, level: str) -> Case:
 
 @dataclass(frozen=True)
 class LabTest:
-    """Something that can be tested."""
+    """Something to test."""
 
     key: str
     title: str
@@ -215,9 +206,7 @@ class LabTest:
     shows: str = "The numbers here, and in a right encoder with the same weights."
     sentence: str = "Largest difference from a right encoder with the same weights: **{most:.2f}**."
     draws: str = "both numbers"
-    """On the map of its numbers, if there is one: columns of `numbers` or `tokens`; `both` encoders."""
-    masks: Sequence[str] = ("none", "padding", "causal")
-    """Cases in which it can be done."""
+    """Its map's columns: `numbers` or `tokens`; `both` encoders."""
 
     def write_finding(self, case: Case) -> str:
         """Return what it shows in a case."""
@@ -266,33 +255,11 @@ def _read_map(name: str, case: Case) -> Array:
     return found
 
 
-def _reverse_words(case: Case) -> Array:
-    n, ids = case.n_real, case.given.ids
-    reverse = torch.cat([ids[:, :n].flip(1), ids[:, n:]], dim=1)
-    return _numbers((case.final(reverse).flip(0) - case.read("final")).abs().max())
-
-
-def _change_last_word(case: Case) -> Array:
-    last = 1 + case.given.ids[:, -1:] % (len(WORDS) - 1)
-    other = case.final(torch.cat([case.given.ids[:, :-1], last], dim=1))
-    return _numbers(((other - case.read("final")).abs().amax(dim=-1)[:-1] > SEEN).sum())
-
-
-def _change_padding(case: Case) -> Array:
-    ids = case.given.ids.clone()
-    ids[0, case.n_real :] = 3
-    return _numbers((case.final(ids) - case.read("final")).abs().max())
-
-
 def _differ(case: Case, one: str, *others: str) -> Array:
     return _numbers(*((case.read(one) - case.read(other)).abs().max() for other in others))
 
 
 _MEASURES: Mapping[str, Callable[[Case], Array]] = {
-    "shapes": lambda case: _numbers(
-        sum(case.tensors[name].shape != each.shape for name, each in case.right.tensors.items()),
-        len(case.right.tensors),
-    ),
     "row-sums": lambda case: _numbers(*case.read("layers.0.attn.pattern").sum(dim=-1).aminmax()),
     "lengths": _measure_lengths,
     "norm": lambda case: _numbers(
@@ -309,11 +276,8 @@ _MEASURES: Mapping[str, Callable[[Case], Array]] = {
     "layers": _compare_layers,
     "positions": lambda case: (case.read("embed.sum") - case.read("embed.tokens")).numpy(),
     "symptom": lambda case: _numbers(),
-    "permute": _reverse_words,
-    "last-word": _change_last_word,
-    "padding": _change_padding,
 }
-"""What each test measures; the tests beside a right encoder measure a tensor each."""
+"""What each test measures; those beside a right encoder measure a tensor."""
 
 
 def _build_test(key: str, words: Mapping[str, Any]) -> LabTest:
@@ -323,41 +287,7 @@ def _build_test(key: str, words: Mapping[str, Any]) -> LabTest:
 
 
 TESTS: Mapping[str, LabTest] = {key: _build_test(key, words) for key, words in _DATA["tests"].items()}
-"""All tests by their keys, those of little effort first."""
+"""By key, those of little effort first."""
 
 EFFORTS: Mapping[int, str] = _DATA["efforts"]
-"""What the tests of each effort do."""
-
-
-def offered_tests(case: Case) -> list[LabTest]:
-    """Return the tests that fit a case."""
-    return [each for each in TESTS.values() if case.mask in each.masks]
-
-
-@dataclass(frozen=True)
-class Attempt:
-    """What somebody has tested and accused, in their order; what does not fit the case is ignored."""
-
-    case: Case
-    tests: tuple[str, ...] = ()
-    accused: tuple[str, ...] = ()
-
-    @property
-    def taken(self) -> list[LabTest]:
-        """The tests that were taken."""
-        return [TESTS[key] for key in self.tests if key in TESTS and TESTS[key] in offered_tests(self.case)]
-
-    @property
-    def found(self) -> list[str]:
-        """The mistakes that were accused."""
-        return [key for key in self.accused if key in self.case.mistakes]
-
-    @property
-    def wrong(self) -> list[str]:
-        """The suspects that were accused and are none."""
-        return [key for key in self.accused if key in self.case.suspects and key not in self.case.mistakes]
-
-    @property
-    def is_solved(self) -> bool:
-        """Whether all mistakes are found."""
-        return len(self.found) == len(self.case.mistakes)
+"""Their titles."""

@@ -1,4 +1,4 @@
-"""A pass with mistakes: modules that are wrong, and a trace that changes scores and weights."""
+"""A pass with mistakes: wrong modules, and a trace that changes scores and weights."""
 
 import copy
 import math
@@ -15,27 +15,27 @@ from playground.model.positions import window_mask
 Edit = Callable[["Scores"], "Scores"]
 
 MASKED = -1e8
-"""Scores up to this one are masked: people fill with −∞, −1e9 or the type's smallest number."""
+"""Scores up to this one are masked: people fill with −∞, −1e9 or less."""
 
 
 @dataclass(frozen=True)
 class Scores:
-    """One layer's attention between its projections and its weighted sum."""
+    """A layer's attention between its projections and its weighted sum."""
 
     product: Tensor
-    """q kᵀ / √d_head plus position bias, not masked: (B, H, T, T)."""
+    """q kᵀ / √d_head plus position bias, unmasked: (B, H, T, T)."""
     allowed: Tensor
     """(B, H, T, T) bool, True = may attend."""
     d_model: int
     d_head: int
     gives_nan: bool
-    """Whether a row that hides everything is NaN (−∞) or even (−1e9)."""
+    """Whether a fully masked row is NaN (−∞) or even (−1e9)."""
     axis: int = -1
     kept: Tensor | None = None
     """What is kept after the softmax; None: everything."""
 
     def masked(self) -> Tensor:
-        """Return the scores that the softmax reads."""
+        """Return what the softmax reads."""
         return self.product.masked_fill(~self.allowed, -math.inf)
 
     def pattern(self) -> Tensor:
@@ -51,10 +51,10 @@ class Making:
     """How the model's own pass makes a mistake."""
 
     module: Callable[[Encoder], Encoder] | None = None
-    """Return the encoder with the mistake, which shares its weights."""
+    """Return the encoder with the mistake; weights are shared."""
     scores: Edit | None = None
     drops: bool = False
-    """Whether numbers are dropped at random, which can only be copied from somebody's tensors."""
+    """Whether numbers are dropped at random, which is copied from somebody's tensors."""
 
 
 @dataclass(frozen=True)
@@ -66,13 +66,13 @@ class Input:
     mask: Tensor | None = None
     """As `Encoder.forward` takes it."""
     theirs: Mapping[str, Tensor] = field(default_factory=dict)
-    """Somebody's tensors by name: dropout is copied from them, and NaN among them means that −∞ masks."""
+    """Somebody's tensors: dropout is copied from them; NaN among them means masking by −∞."""
 
 
 class EditedTrace(Trace):
-    """Record a pass and change it: edits change every layer's scores, in their order.
+    """Record a pass, and change every layer's scores on the way.
 
-    If a making drops, a tensor of `Input.theirs` replaces the model's where dropout is all that distinguishes them.
+    If a making drops, a tensor of `Input.theirs` replaces the model's if only dropout distinguishes them.
     `watch` gets each point's name and tensor, and may raise to end the pass.
     """
 
@@ -94,13 +94,13 @@ class EditedTrace(Trace):
         return child
 
     def apart(self) -> "EditedTrace":
-        """Return a trace with the same names and edits, and no tensors yet."""
+        """Return a trace with the same names and edits, without tensors."""
         twin = copy.copy(self)
         twin._tensors, twin._watch = type(self._tensors)(), lambda name, tensor: None
         return twin
 
     def take_over(self, other: "EditedTrace", show: Callable[[str, Tensor], Tensor]) -> None:
-        """Record another trace's tensors, each as `show` transforms it; nothing is edited."""
+        """Record another trace's tensors, each transformed by `show`."""
         for name, tensor in other.items():
             self._note(name, show(name.removeprefix(self._prefix), tensor))
 
@@ -140,7 +140,7 @@ class EditedTrace(Trace):
 
 
 def dropout_factor(theirs: Tensor, ours: Tensor) -> float:
-    """Return 1 / (1 − p) if `theirs` is `ours` after dropout with p, else 0; a ReLU leaves zeros too, and factor 1."""
+    """Return 1 / (1 − p) if `theirs` is `ours` after dropout with p, else 0."""
     if theirs.shape != ours.shape:
         return 0.0
     zero = (theirs == 0) & (ours != 0)
@@ -161,7 +161,7 @@ def run_edited(
     making: Iterable[Making],
     watch: Callable[[str, Tensor], None] = lambda name, tensor: None,
 ) -> Mapping[str, Tensor]:
-    """Return every intermediate of a pass with these mistakes, by its name in a trace, on the CPU."""
+    """Return every intermediate of a pass with these mistakes, on the CPU."""
     makings, device = list(making), device_of(encoder)
     for each in makings:
         if each.module is not None:

@@ -27,15 +27,15 @@ from playground.model.trace import UNTRACED, Trace
 from playground.text.data import load_data
 
 Applies = Callable[[ModelConfig, Tensor | None], bool]
-"""Whether a model of this config can make a mistake in a pass with this mask."""
+"""Whether a config with this mask can make a mistake."""
 
 Lines = tuple[str, str]
-"""Code with the mistake, and without it."""
+"""Code with the mistake, and without."""
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """One mistake, in every layer where it can be made."""
+    """One mistake, made in every layer."""
 
     key: str
     title: str
@@ -43,24 +43,23 @@ class Mistake:
     symptom: str
     """What its maker notices."""
     test: str
-    """The cheapest test that finds it."""
+    """The cheapest one."""
     source: str
     """Where it was seen."""
     part: str
-    """The part of the code; two mistakes of one part exclude each other."""
+    """Of the code; two mistakes of one part exclude each other."""
     shows: str
-    """The first wrong tensor, as a part of its name in a trace."""
+    """The end of the first wrong tensor's name."""
     making: Making
     applies: Applies
     write_lines: Callable[[ModelConfig], Lines]
-    """Return the lines, wrong and right."""
 
 
 # --- modules with other attributes, which share their weights
 
 
 def _copy_module(module: Any, **attributes: Any) -> Any:
-    """Return the module with other attributes, and the same parameters and parts."""
+    """Return the module with other attributes, sharing its parameters."""
     twin = copy.copy(module)
     twin.__dict__ = dict(module.__dict__)
     twin._modules = dict(module._modules)
@@ -106,7 +105,7 @@ def _count_from_one(embed: Embeddings, n: int) -> Tensor:
 
 
 def _draw_waves(embed: Embeddings, n: int, *, in_halves: bool = False, lag: float = 0.0) -> Tensor:
-    """Return sines and cosines side by side or in two halves; the cosines' exponents are larger by `lag` / width."""
+    """Return sines and cosines, side by side or in halves; `lag` / width is added to the cosines' exponents."""
     width = embed.config.embedding_width
     angles = torch.arange(n)[:, None] * frequencies(width)  # (n, ⌈width / 2⌉)
     waves = [angles.sin(), (angles * 10_000 ** (-lag / width)).cos()]
@@ -118,7 +117,7 @@ def _draw_waves(embed: Embeddings, n: int, *, in_halves: bool = False, lag: floa
 
 
 def _attend_over_batch(attention: Attention) -> Mapping[str, Any]:
-    """Attend to the tokens at the same place in all sentences; a sentence's own scores and weights are shown."""
+    """Attend to the same place in all sentences; a sentence's own weights are shown."""
 
     def show(name: str, tensor: Tensor) -> Tensor:
         if name in ("in", "out"):
@@ -151,7 +150,7 @@ def _find_padded(scores: Scores) -> Tensor:
 
 
 def _mask_rows(scores: Scores) -> Scores:
-    """Hide padded tokens as queries instead of keys; what else is hidden stays."""
+    """Hide padded tokens as queries instead of keys."""
     every = torch.ones_like(scores.allowed)
     is_causal = every.shape[-1] > 1 and not bool(scores.allowed.triu(1).any())
     return replace(scores, allowed=(every.tril() if is_causal else every) & ~_find_padded(scores).transpose(-2, -1))
@@ -165,7 +164,7 @@ def _shift_causal(scores: Scores, diagonal: int) -> Scores:
 
 
 def _change_norms(change: Callable[[ModelConfig], Mapping[str, Any]]) -> Making:
-    """Give norms other attributes: `eps`, or for layer norms those that `_normalise` reads."""
+    """Give norms other attributes: `eps`, or those that `_normalise` reads."""
 
     def copy_norms(module: Any, config: ModelConfig, *names: str, **attributes: Any) -> Any:
         norms = {name: norm for name in names if (norm := getattr(module, name)) is not None}
@@ -192,7 +191,7 @@ def _normalise(norm: LayerNorm, x: Tensor, trace: Trace = UNTRACED) -> Tensor:
 
 
 def _other_eps(config: ModelConfig) -> float:
-    """Return PyTorch's 1e-5, or BERT's 1e-12 if the config has PyTorch's or more."""
+    """Return PyTorch's 1e-5, or BERT's 1e-12 for a larger one."""
     return 1e-5 if config.norm_eps < 1e-5 else 1e-12
 
 
@@ -238,7 +237,7 @@ def _has_mask(_: ModelConfig, mask: Tensor | None) -> bool:
 
 
 def _has_padding(_: ModelConfig, mask: Tensor | None) -> bool:
-    """Return whether no query may attend to some token."""
+    """Whether some token is hidden from every query."""
     return mask is not None and not bool((mask if mask.ndim == 2 else mask.any(dim=-2)).all())
 
 
@@ -345,13 +344,12 @@ _CALLS = {
 
 
 def _write_activation(config: ModelConfig, wrong: str) -> Lines:
-    """Return the hidden layer's lines: with another activation, and the config's."""
     gate = " * gate(x)" if config.gated else ""
     return f"hidden = {_CALLS[wrong]}{gate}", f"hidden = {_CALLS[config.activation]}{gate}"
 
 
 def _write_sublayer(config: ModelConfig, *, swaps: bool = False, residual: bool = True) -> str:
-    """Return the line of a sublayer with its norms; `swaps` puts them on the other side."""
+    """Return a sublayer with its norms; `swaps` puts them on the other side."""
     is_post, has_norm = (config.norm_placement == "post") != swaps, config.norm != "none"
     line = "f(norm(x))" if has_norm and not is_post else "f(x)"
     line = f"post_norm({line})" if has_norm and config.norm_placement == "both" else line
@@ -367,7 +365,7 @@ _LINES: Mapping[str, Callable[[ModelConfig], Lines]] = {
     "relu-for-gelu": lambda c: _write_activation(c, _swap_relu(c)),
     "gelu-by-tanh": lambda c: _write_activation(c, _swap_tanh(c)),
 }
-"""Lines that depend on the architecture; the others stand in registry.yaml."""
+"""Lines that depend on the architecture; others are in registry.yaml."""
 
 
 def _build(key: str, wrong: str = "", right: str = "", **words: str) -> Mistake:

@@ -1,4 +1,4 @@
-"""Training without the app: tasks, a recipe, a trainer that yields after every step, and what a run leaves behind."""
+"""Training: tasks, a recipe, a trainer, and what a run leaves behind."""
 
 from playground.training.recipe import Recipe
 from playground.training.trainer import Trainer

@@ -1,7 +1,11 @@
-"""What is trained, and its scores: an encoder with a head, or an encoder–decoder; a run's history."""
+"""An encoder with a head, or an encoder–decoder: scores, answers, and a run's history.
 
-from collections.abc import Mapping
+Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions.
+"""
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Literal, cast
 
 import torch
@@ -10,13 +14,15 @@ from torch import Tensor, nn
 from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace, causal_and_padding, causal_mask
+from playground.model.changes import Change
 from playground.model.init import Linear, initial_weights
+from playground.model.interventions import InterventionTrace
 from playground.model.trace import UNTRACED, or_untraced
 from playground.runs.arrays import Array, stack_layers
 from playground.runs.pair_run import ATTENTION_POINTS
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data, Examples, Task
-from playground.training.tasks.task import IGNORE
+from playground.text import Batch, Tokenizer
+from playground.training.recipe import BOS_ID, EOS, EOS_ID, IGNORE, SPECIALS, Data, Examples, Recipe, Task
+from playground.training.tasks import TASKS
 
 
 class Tagger(nn.Module):
@@ -40,7 +46,7 @@ Network = Tagger | EncoderDecoder
 
 
 def build_network(config: ModelConfig, task: Task, n_classes: int, seed: int | None) -> Network:
-    """Return the untrained network of a task; without a seed, its shapes."""
+    """Return a task's untrained network; without a seed, its shapes."""
     return EncoderDecoder(config, n_classes, seed) if task.has_decoder else Tagger(config, n_classes, seed)
 
 
@@ -68,7 +74,6 @@ class Evaluation:
 
     step: int
     train: Measure
-    """Of as many sequences as for validation."""
     validation: Measure
     tokens_per_second: float
     """Since the evaluation before."""
@@ -76,20 +81,19 @@ class Evaluation:
 
 @dataclass
 class History:
-    """What a run has shown; lists only grow."""
+    """What a run has shown."""
 
     loss: list[float] = field(default_factory=list)
     """Of every step, in nats."""
     lr: list[float] = field(default_factory=list)
     grad_norm: list[float] = field(default_factory=list)
-    """Before clipping."""
     evaluations: list[Evaluation] = field(default_factory=list)
     snapshots: dict[int, Mapping[str, Array]] = field(default_factory=dict)
     """By step, attention on the first validation sequence: (L, H, Tq, Tk), `self`, or `encoder self` and others."""
 
     @property
     def n_bytes(self) -> int:
-        """Memory, in bytes."""
+        """Memory."""
         patterns = sum(each.nbytes for patterns in dict(self.snapshots).values() for each in patterns.values())
         return patterns + 3 * 32 * len(self.loss)  # a float of Python's a step and curve, and the list's pointer to it
 
@@ -98,19 +102,19 @@ class History:
         return next((evaluation for evaluation in self.evaluations if evaluation.step == step), None)
 
     def series(self, measured: Measured) -> tuple[list[int], list[float], list[float]]:
-        """Return the steps of evaluations, and what was measured on the training and the validation set."""
+        """Return evaluated steps, and what was measured on both sets."""
         looks = list(self.evaluations)
         train, validation = ([vars(vars(look)[name])[measured] for look in looks] for name in ("train", "validation"))
         return [look.step for look in looks], train, validation
 
     def copy(self) -> "History":
-        """Return all of it as of now."""
+        """Return it as of now."""
         n = len(self.grad_norm)  # the last that a step appends to
         return History(self.loss[:n], self.lr[:n], self.grad_norm[:n], list(self.evaluations), dict(self.snapshots))
 
 
 N_EVALUATIONS = 20
-"""Of a run, beside the one before the first step."""
+"""Of a run, and one before it."""
 
 MAX_SNAPSHOT_NUMBERS = 8_000_000
 """Attention weights that a run saves."""
@@ -120,11 +124,15 @@ _TOKENS = 8_192
 
 
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
-    """Return logits, (B, T', C), with the masks that the recipe leaves on."""
+    """Return logits, (B, T', C), with the recipe's masks."""
     if isinstance(network, EncoderDecoder):
-        masks = (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
-        return cast(Tensor, network(batch.ids, batch.decoder_ids, *masks, trace))
+        return cast(Tensor, network(batch.ids, batch.decoder_ids, *pair_masks(batch, recipe), trace))
     return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
+
+
+def pair_masks(batch: Examples, recipe: Recipe) -> tuple[Tensor | None, Tensor | None]:
+    """Return an encoder–decoder's masks, (B, 1, T) and (B, 1, T'); None: everywhere."""
+    return (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
 
 
 def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
@@ -136,14 +144,14 @@ def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
 
 
 def select_scored(logits: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
-    """Keep the positions whose answer is asked for: (B, T, C), (B, T) → (S, C), (S,)."""
+    """Keep asked positions: (B, T, C), (B, T) → (S, C), (S,)."""
     logits, targets = logits.flatten(0, 1), targets.flatten()
     is_scored = targets != IGNORE
     return (logits, targets) if bool(is_scored.all()) else (logits[is_scored], targets[is_scored])
 
 
 def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Measure a network in eval mode over all positions whose answer is asked for."""
+    """Measure a network in eval mode over all asked positions."""
     rows = max(1, _TOKENS // examples.ids.shape[1])
     loss, right, n = 0.0, 0, 0
     with torch.inference_mode():
@@ -168,12 +176,12 @@ def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, dev
 
 
 def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
-    """Return the `n` evenly spaced steps that are evaluated, and 0."""
+    """Return `n` evenly spaced steps, and 0."""
     return frozenset(round(steps * i / n) for i in range(n + 1))
 
 
 def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
-    """Return those of these steps whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
+    """Return the steps whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
     sequence = data.validation[slice(0, 1)]
     n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
     pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2
@@ -192,3 +200,102 @@ def take_snapshot(network: Network, data: Data, recipe: Recipe, device: torch.de
     points = {"self": "encoder.layers.{}.attn.pattern"} if isinstance(network, Tagger) else ATTENTION_POINTS
     layers = range(network.config.n_layers)
     return {name: stack_layers(trace, point, layers) for name, point in points.items()}
+
+
+# --- answers
+
+MAX_TOKENS = 4_096
+"""Tokens that effects are measured on."""
+
+
+@torch.inference_mode()
+def score_changed(
+    network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
+) -> float:
+    """Return the share of the first sequences' answers that are right with interventions in every encoder pass.
+
+    A decoder is given the right beginning.
+    """
+    batch = examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))].to(device)
+    trace: Trace = UNTRACED
+    if interventions:
+        trace = InterventionTrace([interventions] * len(batch), batch.mask, keep=None)
+    if isinstance(network, EncoderDecoder):
+        masks = pair_masks(batch, recipe)
+        logits = network.decode(batch.decoder_ids, network.encoder(batch.ids, masks[0], trace), *masks)
+    else:
+        logits = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
+    logits, targets = select_scored(logits, batch.targets)
+    return float((logits.argmax(dim=-1) == targets).double().mean())
+
+
+def next_token_probabilities(tagger: Tagger, read: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """Return ordinary tokens, likeliest first, and their probabilities of coming next: (K,), (K,)."""
+    device = next(tagger.parameters()).device
+    with torch.inference_mode():
+        logits = tagger(torch.tensor([read], device=device), causal_mask(len(read), device))[0, -1]  # (C,)
+    ordered = logits[len(SPECIALS) :].cpu().to(torch.float64).sort(descending=True)
+    return len(SPECIALS) + ordered.indices, ordered.values.softmax(0)
+
+
+def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
+    """Take the most likely token at every step: (B, Ts) → (B, Tt), 0 after [EOS]; InputError over max_len."""
+    target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
+    ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
+    keys = None if src_mask is None else src_mask[:, None]  # (B, 1, Ts)
+    with torch.inference_mode():
+        memory = model.encode(src_ids, keys)
+        while target.shape[1] <= longest and not ended.all():
+            likeliest = model.decode(target, memory, keys)[:, -1:].argmax(-1)  # (B, 1)
+            target = torch.cat([target, likeliest.masked_fill(ended, 0)], 1)
+            ended |= likeliest == EOS_ID
+    return target[:, 1:].clone()
+
+
+def write_targets(model: EncoderDecoder, vocabulary: Tokenizer, sources: Batch, longest: int) -> tuple[str, ...]:
+    """Return the target of each source in words."""
+    device = next(model.parameters()).device
+    ids = decode_greedily(model, sources.ids.to(device), sources.mask.to(device), longest)
+    return tuple(" ".join(vocabulary.id_to_token(i) for i in row if i > EOS_ID) or EOS for row in ids.tolist())
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One sequence with its answers."""
+
+    text: str
+    """What the network reads."""
+    right_answer: tuple[str, ...]
+    answer: tuple[str, ...]
+
+    @property
+    def n_wrong(self) -> int:
+        """Number of places where the answers differ."""
+        return sum(right != answer for right, answer in zip_longest(self.right_answer, self.answer))
+
+
+def answer_examples(network: Network, data: Data, examples: Examples, recipe: Recipe) -> list[Sample]:
+    """Return the answers to some sequences."""
+    batch = examples.to(next(network.parameters()).device)
+    if isinstance(network, EncoderDecoder):
+        mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
+        rows = decode_greedily(network, batch.ids, mask, longest).cpu()
+        answers = [_before_eos(row.tolist()) for row in rows]
+    else:
+        with torch.inference_mode():
+            rows = scores(network, batch, recipe).argmax(-1).cpu()
+        answers = [row[targets != IGNORE].tolist() for row, targets in zip(rows, examples.targets, strict=True)]
+    return [
+        Sample(data.text(ids[mask].tolist()), right_answer(data, targets), tuple(data.labels[i] for i in answer))
+        for ids, mask, targets, answer in zip(examples.ids, examples.mask, examples.targets, answers, strict=True)
+    ]
+
+
+def right_answer(data: Data, targets: Tensor) -> tuple[str, ...]:
+    """Return the classes of a row of targets (T',), without [EOS]."""
+    ids: list[int] = targets[targets != IGNORE].tolist()
+    return tuple(data.labels[i] for i in (_before_eos(ids) if data.task.has_decoder else ids))
+
+
+def _before_eos(ids: list[int]) -> list[int]:
+    return ids[: ids.index(EOS_ID)] if EOS_ID in ids else ids

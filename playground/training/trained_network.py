@@ -1,15 +1,13 @@
-"""What a training run leaves behind: a network for every page, its name in links, and its file."""
+"""What a training leaves behind: a network, its name in links, its file."""
 
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-import numpy as np
 import safetensors.torch
 import torch
 from torch import Tensor
@@ -17,14 +15,13 @@ from torch import Tensor
 from playground.config import ModelConfig, check_fields
 from playground.errors import ConfigError, WeightsError
 from playground.model import Encoder
-from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
 from playground.text.wording import quote_text
-from playground.training.network import History, Network, build_network, count_network, evaluate
-from playground.training.recipe import FORMER, Recipe, architecture
-from playground.training.tasks import TASKS, Data, Task, make_data
+from playground.training.network import Network, build_network, count_network, evaluate
+from playground.training.recipe import FORMER, Data, Recipe, Task, architecture
+from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
 from playground.weights import first_not_finite, read_metadata, read_tensors
 from playground.weights.load import check_tensors
@@ -34,10 +31,10 @@ FORMAT = "playground-trained-3"
 """Which parts there are, and what they mean."""
 
 OTHER_WEIGHTS = ("playground-trained-1", "playground-trained-2")
-"""Formats of files whose seed gives other initial weights now."""
+"""Their seed gives other initial weights now."""
 
 TRANSLATOR = Path(__file__).with_name("translator.safetensors")
-"""The translator that comes with the app; another would have other heads than those the Decoder page names."""
+"""Shipped; the Decoder page names its heads."""
 
 TRANSLATOR_SHA256 = "61f130b591c5032461b985318e83ba11261ee95c43b476e911169963cf5045c0"
 
@@ -52,10 +49,8 @@ class Results:
     outcome: Literal["finished", "stopped early", "diverged", "cancelled"]
     steps: Steps
     kept_step: Steps
-    """Whose weights were kept."""
     baseline: Share
     validation_loss: Annotated[float, (0, 10**12)]
-    """In nats."""
     validation_accuracy: Share
 
     def __post_init__(self) -> None:
@@ -73,22 +68,33 @@ class TrainedNetwork:
     labels: tuple[str, ...]
     """Of classes."""
     example: str
-    """A validation sequence as text."""
     results: Results
     key: str
-    """A hash of recipe, architecture and weights."""
+    """Of recipe, architecture and weights."""
     has_initial: bool = True
-    """Whether its seed gives its initial weights."""
+    """Whether its seed gives them."""
+    origin: Literal["trained", "stored", "opened"] = "trained"
+    """By this session, another one on this server, or of a file."""
 
     @property
     def task(self) -> Task:
-        """What it has learnt."""
+        """Its task."""
         return TASKS[self.recipe.task]
 
     @property
     def encoder(self) -> Encoder:
-        """The encoder, or the encoder half."""
+        """The encoder (half)."""
         return self.network.encoder
+
+    @property
+    def run_key(self) -> str:
+        """What its run is stored by."""
+        return run_key(self.config, self.recipe)
+
+    @property
+    def run_name(self) -> str:
+        """What a link calls its run: the key, and its accuracy in ten thousandths."""
+        return f"{self.run_key}-{round(10_000 * self.results.validation_accuracy)}"
 
     @property
     def initial_key(self) -> str:
@@ -97,7 +103,7 @@ class TrainedNetwork:
 
     @property
     def recognised(self) -> RecognisedWeights:
-        """Its shape and seed, as an upload has them."""
+        """Its shape and seed."""
         known = asdict(self.config) | {"seed": self.recipe.seed}
         if self.task.predicts_next:
             known["causal"] = self.recipe.causal
@@ -163,7 +169,7 @@ def save(trained: TrainedNetwork) -> bytes:
 
 
 def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
-    """Read a file of `save`; all is checked first: WeightsError, RecipeError or TooLargeError says what is wrong."""
+    """Read a file of `save`; WeightsError, RecipeError or TooLargeError if it is wrong."""
     tensors = read_tensors(content)
     metadata = read_metadata(content)
     recipe, config, results = read_description(metadata)
@@ -210,9 +216,7 @@ def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:
     try:
         values = read_json(metadata[name])
-        json.dumps(
-            values, ensure_ascii=False
-        ).encode()  # JSON can name half of a surrogate pair, which no text may hold
+        json.dumps(values, ensure_ascii=False).encode()  # half of a surrogate pair, which JSON can name, is no text
         values = {key: value for key, value in values.items() if key not in FORMER or value != FORMER[key]}
         if all(_is_setting(key, value) for key, value in values.items()):
             return kind(**values)
@@ -229,65 +233,25 @@ def _is_setting(key: str, value: Any) -> bool:
     return isinstance(value, int | float) and abs(value) < 10**12
 
 
-def load_translator(path: Path = TRANSLATOR) -> TrainedNetwork:
-    """Return the shipped translator; WeightsError if its file is missing or another one."""
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise WeightsError(f"{path} can't be read: {error.strerror}.") from error
+def load_translator() -> TrainedNetwork:
+    """Return the shipped translator; WeightsError if its file is another one."""
+    content = TRANSLATOR.read_bytes()
     if hashlib.sha256(content).hexdigest() != TRANSLATOR_SHA256:
-        raise WeightsError(f"{path} is not the file that was shipped: its SHA-256 is another one.")
+        raise WeightsError(f"{TRANSLATOR} is not the file that was shipped: its SHA-256 is another one.")
     return load(content, max_parameters=1_000_000)
 
 
 # --- its run among others
 
 
-@dataclass(frozen=True, eq=False)
-class KeptRun:
-    """A trained network, and how its training went as far as known."""
-
-    network: TrainedNetwork
-    origin: Literal["trained", "stored", "opened"]
-    """By this session, another one on this server, or of a file."""
-    measured: Mapping[int, float] = field(default_factory=dict)
-    """Validation accuracy by the steps done before."""
-
-    @property
-    def right(self) -> tuple[Array, Array]:
-        """Steps, and validation accuracy after each, as far as known."""
-        measured = self.measured or {self.network.results.kept_step: self.network.results.validation_accuracy}
-        return np.array([*measured], np.float32), np.array([*measured.values()], np.float32)
-
-    @cached_property
-    def name(self) -> str:
-        """What a link calls it."""
-        return name_run(self.network)
-
-    @cached_property
-    def key(self) -> str:
-        """What it is stored by."""
-        return key_in(self.name)
-
-
-def keep_history(network: TrainedNetwork, history: History) -> KeptRun:
-    """Return a run of this session with its curve."""
-    return KeptRun(network, "trained", {each.step: each.validation.accuracy for each in history.evaluations})
-
-
 def run_key(config: ModelConfig, recipe: Recipe) -> str:
-    """Hash all that a run depends on; the architecture's dropout does not count."""
+    """Hash all that a run depends on."""
     parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 
-def name_run(trained: TrainedNetwork) -> str:
-    """Return what a link calls a run: its key, and its accuracy in ten thousandths."""
-    return f"{run_key(trained.config, trained.recipe)}-{round(10_000 * trained.results.validation_accuracy)}"
-
-
 _NAME = re.compile("([0-9a-f]{32})(?:-([0-9]{1,5}))?")
-"""What `name_run` gives; the share may be missing."""
+"""Of a run in links; the share may be missing."""
 
 
 def key_in(name: str) -> str:
@@ -296,22 +260,10 @@ def key_in(name: str) -> str:
     return match[1] if match else ""
 
 
-def describe_origin(run: KeptRun, name: str) -> str:
-    """Say of a run that a link names if it was stored, or was trained again and differs."""
-    match, right = _NAME.fullmatch(name), run.network.results.validation_accuracy
-    told = ["It was trained on this server before."] if run.origin == "stored" else []
+def describe_origin(trained: TrainedNetwork, name: str) -> str:
+    """Say if a link's network was stored, or was trained again and differs."""
+    match, right = _NAME.fullmatch(name), trained.results.validation_accuracy
+    told = ["It was trained on this server before."] if trained.origin == "stored" else []
     if match and match[2] and int(match[2]) != round(10_000 * right):
         told.append(f"It is right in {right:.2%}; the link's network was in {int(match[2]) / 10_000:.2%}.")
     return " ".join(told)
-
-
-def list_changed_settings(before: tuple[ModelConfig, Recipe], now: tuple[ModelConfig, Recipe]) -> list[str]:
-    """Return the settings in which two trainings differ, as `lr 0.002 → 0.01`."""
-    pairs = (
-        (name, was, vars(new)[name]) for old, new in zip(before, now, strict=True) for name, was in vars(old).items()
-    )
-    return [
-        "another text" if name == "text" else f"{name} {was} → {value}"
-        for name, was, value in pairs
-        if was != value and name != "vocab_size"
-    ]

@@ -1,19 +1,26 @@
-"""One training run, step by step. Legend: S scored positions, C classes."""
+"""One training run, step by step, and what it costs. Legend: S scored positions, C classes."""
 
 import math
 import time
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from statistics import median
 from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
+from playground.accounting import count_flops
+from playground.accounting.readable import duration
 from playground.config import ModelConfig
+from playground.errors import TooLargeError
 from playground.model.init import DROPOUT_POINTS, Embedding, Linear, set_dropout
+from playground.runs.budget import check_budget, check_pair_budget
 from playground.training.network import (
+    N_EVALUATIONS,
     Evaluation,
     History,
+    Tagger,
     build_network,
     evaluate,
     evaluation_steps,
@@ -22,9 +29,17 @@ from playground.training.network import (
     snapshot_steps,
     take_snapshot,
 )
-from playground.training.recipe import Recipe, architecture, teacher_config
-from playground.training.tasks import Data, Examples, make_data
-from playground.training.tasks.task import MASK_ID, SPECIALS, generator
+from playground.training.recipe import (
+    MASK_ID,
+    SPECIALS,
+    Data,
+    Examples,
+    Recipe,
+    architecture,
+    generator,
+    teacher_config,
+)
+from playground.training.tasks import TASKS, make_data
 
 
 def cross_entropy(logits: Tensor, targets: Tensor, smoothing: float = 0.0) -> Tensor:
@@ -47,7 +62,7 @@ def distillation(student: Tensor, teacher: Tensor, temperature: float) -> Tensor
 
 
 def mask_tokens(ids: Tensor, p: float, random: torch.Generator) -> Tensor:
-    """Show each token as [MASK] with probability p, special ones aside: (B, T) → (B, T)."""
+    """Show ordinary tokens as [MASK] with probability p: (B, T) → (B, T)."""
     hidden = torch.rand(*ids.shape, generator=random).to(ids.device) < p
     return ids.masked_fill(hidden & (ids >= len(SPECIALS)), MASK_ID)
 
@@ -82,7 +97,7 @@ def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
 
 
 class BestWeights:
-    """A copy of the best weights so far, for early stopping (Prechelt 1998); without patience of the last good ones.
+    """A copy of the best weights, for early stopping (Prechelt 1998); without patience of the last good ones.
 
     Good is no worse than untrained, or than guessing, ln(classes).
     """
@@ -126,21 +141,13 @@ def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED, _RECENT = 10, 10
-"""Ratio to guessing's loss at which a run is given up, and the steps whose average decides that."""
+"""Ratio to guessing's loss that ends a run; steps that are averaged for it."""
 
 
 class Trainer:
-    """A recipe applied to an architecture.
+    """A recipe applied to an architecture, whose `vocab_size` and `dropout` do not count.
 
-    Args:
-        config: its `vocab_size` becomes the task's, its `dropout` the recipe's.
-        recipe: what to do.
-        device: the CPU by default.
-        data: the recipe's, if at hand.
-        watch: whether to evaluate on the way; weights come out the same.
-
-    Raises:
-        RecipeError: the recipe does not fit its task or the architecture.
+    `data` are the recipe's, if at hand; without `watch` nothing is evaluated on the way. RecipeError if they don't fit.
     """
 
     def __init__(
@@ -188,7 +195,7 @@ class Trainer:
         return own if self.teacher is None else (self.teacher.progress + own) / 2
 
     def run(self) -> Iterator[int]:
-        """Train; yields after every step of the teacher, then of the network."""
+        """Train; yields after every step, the teacher's first."""
         if self.teacher is not None:
             yield from self.teacher.run()
         self.network.train()
@@ -284,3 +291,93 @@ class Trainer:
         self.network.eval().requires_grad_(False)
         self.optimizer.state.clear()
         self.outcome = outcome
+
+
+# --- what it costs
+
+MAX_ACTIVATIONS = 150_000_000
+"""Numbers that one step may hold for its backward pass: 600 MB."""
+
+_BACKWARD = 3
+"""Forward passes that a step costs."""
+
+
+@dataclass(frozen=True)
+class Speed:
+    """How fast this machine trains."""
+
+    layer: float
+    """Seconds of one layer of a step, however small."""
+    operation: float
+    """Seconds for each floating-point operation on top."""
+
+    def seconds(self, config: ModelConfig, recipe: Recipe) -> float:
+        """Return about how long a run takes, its teacher's included."""
+        teacher = self.seconds(teacher_config(config), replace(recipe, distill=0.0)) if recipe.distill > 0 else 0.0
+        size = min(recipe.batch_size, recipe.n_train)
+        evaluated = 2 * N_EVALUATIONS * recipe.n_validation / size / _BACKWARD  # in steps
+        layers = config.n_layers + 2  # the embeddings with the head, and all that is done around the network
+        work = (recipe.steps + evaluated) * _work(config, size, recipe.length)
+        return teacher + _n_encoders(recipe) * (recipe.steps * layers * self.layer + work * self.operation)
+
+
+def measure_speed(device: torch.device) -> Speed:
+    """Time two networks: one almost without work, one as the page's."""
+    small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
+    usual = replace(small, d_model=64, n_heads=4, d_ff=256)
+    overhead = _time(small, 4, 4, device)
+    busy = max(_time(usual, 64, 16, device) - overhead, 1e-5)
+    return Speed(overhead / (small.n_layers + 1), busy / _work(usual, 64, 16))
+
+
+def check_cost(config: ModelConfig, recipe: Recipe, speed: Speed, *, max_seconds: float, max_parameters: int) -> None:
+    """Raise TooLargeError for a run beyond the server's limits."""
+    largest = teacher_config(config) if recipe.distill > 0 else config
+    check_budget(largest, max_parameters)
+    if TASKS[recipe.task].has_decoder:
+        check_pair_budget(largest, largest.vocab_size, max_parameters)
+    size = min(recipe.batch_size, recipe.n_train)
+    if _n_encoders(recipe) * _activations(largest, size, recipe.length) > MAX_ACTIVATIONS:
+        raise TooLargeError(
+            f"One step would hold more than {MAX_ACTIVATIONS:,} numbers for its backward pass, the most here: choose a "
+            "smaller batch, shorter sequences or fewer layers."
+        )
+    check_seconds(speed.seconds(config, recipe), max_seconds)
+
+
+def check_seconds(seconds: float, most: float) -> None:
+    """Raise TooLargeError for trainings that take longer than `most`."""
+    if seconds > most:
+        raise TooLargeError(
+            f"This would train for about {duration(seconds)} here, and this server trains for at most "
+            f"{duration(most)}: choose fewer steps or runs, or a smaller d_model, length or batch."
+        )
+
+
+def _activations(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
+    each = 12 * config.d_model + 3 * config.d_ff + 4 * config.n_heads * n_tokens
+    return config.n_layers * n_sequences * n_tokens * each
+
+
+def _work(config: ModelConfig, n_sequences: int, n_tokens: int) -> int:
+    return _BACKWARD * count_flops(config, n_tokens, n_sequences).total
+
+
+def _n_encoders(recipe: Recipe) -> float:
+    return 2.5 if TASKS[recipe.task].has_decoder else 1.0  # a decoder's block attends twice
+
+
+def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
+    network = Tagger(config, config.vocab_size).to(device).train()
+    optimizer = torch.optim.Adam(network.parameters(), fused=True)
+    ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
+    times = []
+    for _ in range(8):
+        started = time.perf_counter()
+        optimizer.zero_grad()
+        loss = cross_entropy(network(ids).flatten(0, 1), ids.flatten())
+        loss.backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        loss.item()  # waits for a GPU
+        times.append(time.perf_counter() - started)
+    return median(times[1:])  # the first loads what the optimiser needs

@@ -1,4 +1,4 @@
-"""Train variants of one network with the same seeds, and compare them; Tutorial C's ten regularisers as variants."""
+"""Trainings that others look at: one run, or variants compared seed by seed."""
 
 import math
 from collections.abc import Generator, Iterable, Mapping, Sequence
@@ -9,12 +9,87 @@ from typing import Any
 import torch
 
 from playground.config import ModelConfig
-from playground.jobs import Computation, JobStatus, Request
+from playground.jobs import Computation, JobStatus
 from playground.text.wording import lower_first
 from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
-from playground.training.recipe import Recipe
-from playground.training.tasks import TASKS, Data, make_data
+from playground.training.recipe import Data, Recipe
+from playground.training.tasks import TASKS, make_data
+from playground.training.trained_network import TrainedNetwork, from_trainer
 from playground.training.trainer import Outcome, Trainer
+
+
+@dataclass(frozen=True)
+class TrainingState:
+    """What is to be seen of a run."""
+
+    config: ModelConfig
+    recipe: Recipe
+    data: Data
+    """With one validation sequence."""
+    history: History
+    progress: float = 0.0
+    teacher_step: int | None = None
+    message: str = ""
+    trained: TrainedNetwork | None = None
+    """After the end; None if no step was done."""
+
+    @property
+    def step(self) -> int:
+        """Steps done."""
+        return len(self.history.loss)
+
+    @property
+    def n_bytes(self) -> int:
+        """Memory of network, curves and attention."""
+        return self.history.n_bytes + (0 if self.trained is None else self.trained.n_bytes)
+
+    @property
+    def latest(self) -> tuple[int, float, float] | None:
+        """Step, loss and accuracy of the latest validation; after the end, of the final weights."""
+        if self.trained is not None:
+            results = self.trained.results
+            return results.kept_step, results.validation_loss, results.validation_accuracy
+        looks = self.history.evaluations
+        return (looks[-1].step, looks[-1].validation.loss, looks[-1].validation.accuracy) if looks else None
+
+
+class Training(Computation[TrainingState]):
+    """A trainer; after its end, its last state."""
+
+    def __init__(
+        self, config: ModelConfig, recipe: Recipe, device: torch.device | str = "cpu", data: Data | None = None
+    ) -> None:
+        self._trainer: Trainer | None = Trainer(config, recipe, torch.device(device), data=data)
+        shown = self._trainer.data.without_examples(n_validation=1)
+        self._state = TrainingState(self._trainer.config, recipe, shown, self._trainer.history)
+
+    @property
+    def state(self) -> TrainingState:
+        """What is to be seen by now."""
+        trainer = self._trainer
+        if trainer is None:
+            return self._state
+        teacher = trainer.teacher
+        teacher_step = None if teacher is None or teacher.outcome else teacher.step
+        history, progress = trainer.history.copy(), trainer.progress
+        return replace(self._state, history=history, progress=progress, teacher_step=teacher_step)
+
+    def run(self) -> Generator[int]:
+        """Train; yields after every step."""
+        if self._trainer is not None:
+            yield from self._trainer.run()
+
+    def close(self, status: JobStatus) -> None:
+        """Keep what it has reached."""
+        trainer, last = self._trainer, self.state
+        if trainer is None:
+            return
+        trained = from_trainer(trainer) if status != "failed" and last.step else None
+        self._state = replace(last, message=trainer.message(), trained=trained)
+        self._trainer = None
+
+
+# --- variants side by side
 
 
 @dataclass(frozen=True)
@@ -33,7 +108,6 @@ class VariantResult:
 
     run: VariantRun
     history: History
-    """Without attention."""
     outcome: Outcome
     evaluation: Evaluation | None
     """Of the final weights; while it trains, the last one."""
@@ -51,16 +125,20 @@ class VariantsState:
     """What is to be seen of all runs."""
 
     runs: tuple[VariantRun, ...]
+    data: Data
     results: tuple[VariantResult, ...] = ()
     """Of those that have begun, in the order of `runs`."""
-    n_answers: int = 0
-    """Of the first seed's validation set."""
     progress: float = 0.0
 
     @property
     def n_ended(self) -> int:
         """Number of runs done."""
         return sum(result.has_ended for result in self.results)
+
+    @property
+    def n_seeds(self) -> int:
+        """Seeds of each variant."""
+        return len(seeds_of(self.runs))
 
     @property
     def n_bytes(self) -> int:
@@ -93,25 +171,25 @@ class VariantTraining(Computation[VariantsState]):
     """
 
     def __init__(
-        self, runs: Sequence[VariantRun], device: torch.device | None = None, data: Mapping[int, Data] | None = None
+        self, runs: Sequence[VariantRun], device: torch.device | str = "cpu", data: Mapping[int, Data] | None = None
     ) -> None:
-        self.runs = tuple(runs)
-        self._device = device or torch.device("cpu")
+        self.runs, self._device = tuple(runs), torch.device(device)
         first = self.runs[0].recipe
-        self._data = {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)} if data is None else data
-        self._n_answers = self._data[first.seed].validation.n_answers
+        self._data = data or {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)}
+        shown = self._data[first.seed]
+        self._shown = shown.without_examples(len(shown.validation))
         self._done: tuple[VariantResult, ...] = ()
         self._running: tuple[int, Trainer] | None = None
 
     @property
     def state(self) -> VariantsState:
-        """What is to be seen by now; another thread may be training."""
+        """What is to be seen by now, in any thread."""
         running, results = self._running, self._done  # in this order: a run that ends now is then among those done
         done = float(sum(result.has_ended for result in results))
         if running is not None and running[0] == len(results):
             done += running[1].progress
             results = (*results, _result(self.runs[len(results)], running[1]))
-        return VariantsState(self.runs, results, self._n_answers, done / len(self.runs))
+        return VariantsState(self.runs, self._shown, results, done / len(self.runs))
 
     def run(self) -> Generator[None]:
         """Train all; yields after every step."""
@@ -136,24 +214,12 @@ def _result(run: VariantRun, trainer: Trainer) -> VariantResult:
 
 
 @dataclass(frozen=True)
-class VariantsRequest(Request[VariantsState]):
-    """Runs to train; `data` is theirs, by seed."""
-
-    runs: tuple[VariantRun, ...]
-
-    def build(self) -> VariantTraining:
-        """Return the training before its first step."""
-        return VariantTraining(self.runs, torch.device(self.device), self.data)
-
-
-@dataclass(frozen=True)
 class Effect:
-    """A variant at its end beside the first one with the same seed: means over the seeds."""
+    """A variant beside the plain run: means over the seeds."""
 
     run: VariantRun
     n_seeds: int
     training: float
-    """Accuracies on both sets."""
     validation: float
     accuracy: float
     """Of `VariantResult.unbatched`, as loss and changes."""
@@ -165,7 +231,7 @@ class Effect:
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
-    """Return effects by variant over the seeds with which all have ended; of the first seed, those that have."""
+    """Return effects by variant over the seeds that all have ended; at least the first."""
     variants = state.by_variant
     n_ended = [sum(result.has_ended for result in results) for results in variants.values()]
     n_seeds = max(1, min(n_ended, default=1))
@@ -204,7 +270,7 @@ def difference_noise(share: float, n_answers: int) -> float:
 
 @dataclass(frozen=True)
 class Regulariser:
-    """One of the ten; `does-…` among the page's words says what each does."""
+    """One of the ten."""
 
     field: str
     """The recipe's field of its strength."""
@@ -214,16 +280,16 @@ class Regulariser:
 
     @property
     def on_by_default(self) -> bool:
-        """Whether a transformer has it unless it is taken away."""
+        """Whether a transformer has it."""
         return self.usual is True
 
     @property
     def choice(self) -> str:
-        """Its name in a comparison; what is on by default is taken away."""
+        """Its name in a comparison."""
         return f"Without {lower_first(self.title)}" if self.on_by_default else self.title
 
     def has_effect(self, recipe: Recipe, norm: str) -> bool:
-        """Whether it can change something in a recipe's task, with these norms."""
+        """Whether it can change something."""
         if self.field == "layer_norm":
             return norm != "none"
         return self.field not in TASKS[recipe.task].unused_fields
@@ -246,11 +312,11 @@ REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for re
 """By field, in Tutorial C's order."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
-"""Small enough for many runs, large enough to memorise a hundred sequences."""
+"""Of runs on the page."""
 
 
 def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str, Any]) -> Recipe:
-    """Return the recipe that is varied, with these strengths; a `small` amount is memorised, `plenty` is not."""
+    """Return the recipe that is varied; a `small` amount is memorised."""
     return Recipe(
         task=task,
         n_train=TASKS[task].ablation_small if amount == "small" else 4_096,

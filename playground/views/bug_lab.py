@@ -1,73 +1,59 @@
-"""The page Bug lab: an encoder with a mistake, what tests of it show, and suspects."""
+"""The page Bug lab."""
 
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from playground.charts.chart import Axis, Columns, Control, Group, Item, Options, Panel, Paragraph, Widget
+from playground.charts.chart import Axis, Button, Columns, Control, Group, Item, Options, Panel, Paragraph
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.heads import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
 from playground.link.opening import LinkedView
-from playground.mistakes.bug_lab import (
-    DECOYS,
-    EFFORTS,
-    MAX_SEED,
-    SUSPECTS,
-    Attempt,
-    Case,
-    LabTest,
-    offered_tests,
-    open_case,
-)
+from playground.mistakes.bug_lab import DECOYS, EFFORTS, MAX_SEED, SUSPECTS, TESTS, Case, LabTest, open_case
 from playground.mistakes.registry import MISTAKES
 from playground.text.wording import join_words, upper_first
-from playground.views.diagnosis import show_mistake
-from playground.views.points import name_point
+from playground.views.diagnosis import name_point, show_mistake
 from playground.words import say
 
 EVIDENCE, VERDICT = "lab_evidence", "lab_verdict"
-"""Keys of groups: what tests have shown, and why a suspect is innocent."""
+"""Keys of groups."""
 
 
-def lab_scene(view: LinkedView) -> Scene[Attempt]:
-    """Return the link's case, and what was tested and accused."""
-    case = open_case(view.values["lab_seed"], view.values["lab_level"])
-    return Scene(Attempt(case, tuple(view.values["lab_tests"]), tuple(view.values["lab_accused"])))
+def lab_scene(view: LinkedView) -> Scene[Case]:
+    """Return the link's case."""
+    return Scene(open_case(view.values["lab_seed"], view.values["lab_level"]))
 
 
-def show_bug_lab(scene: Scene[Attempt], _: Options) -> Iterator[Item]:
-    """Yield the case, its tests beside what they show and the suspects; once solved, the mistakes."""
-    attempt, case = scene.now, scene.now.case
-    yield Paragraph(_answer_how_far(attempt), "answer")
-    ways_on = Group("lab_case", (Control("lab_level", say("bug_lab", "level")), *_show_ways_on(attempt)), is_row=True)
+def show_bug_lab(scene: Scene[Case], options: Options) -> Iterator[Item]:
+    """Yield the case, tests and suspects; once solved, the mistakes."""
+    case, accused = scene.now, options["lab_accused"]
+    found = [key for key in case.mistakes if key in accused]
+    is_solved = len(found) == len(case.mistakes)
+    if is_solved:
+        named = join_words([f"**{SUSPECTS[key][0]}**" for key in found])
+        yield Paragraph(say("bug_lab", "solved", mistakes=named), "answer")
+    else:
+        yield Paragraph(say("bug_lab", "answer", mistakes=len(case.mistakes), found=len(found)), "answer")
+    level = Control("lab_level", say("bug_lab", "level"))
+    ways_on = Group("lab_case", (level, *_show_ways_on(case, options)), is_row=True)
     setting = Paragraph(say("bug_lab", "case", seed=f"{case.seed}", words=" ".join(case.tokens), mask=case.mask))
     fields = {"activation": ACTIVATION_NAMES[case.config.activation], "placement": case.config.norm_placement}
     parts = Panel("", say("bug_lab", "should"), (Paragraph(say("bug_lab", "should.parts", **fields)),))
-    evidence = tuple(_show_evidence(attempt))
-    if attempt.is_solved:
+    evidence = tuple(_show_evidence(case, options["lab_tests"]))
+    if is_solved:
         yield ways_on
         for key in case.mistakes:
             yield from show_mistake(MISTAKES[key], case.config)
         decoys = (key for key in case.suspects if key in DECOYS)
         yield from (Paragraph(say("bug_lab", "looks-wrong", why=explain_innocence(case, key))) for key in decoys)
-        yield setting
-        yield parts
-        yield Group(EVIDENCE, evidence)
+        yield from (setting, parts, Group(EVIDENCE, evidence))
     else:
         yield setting
-        tests = (*_show_tests(attempt), parts)
-        yield Columns((tests, (Group(EVIDENCE, (*evidence, *_show_suspects(attempt))),)), (2, 3))
+        suspects = Group(EVIDENCE, (*evidence, *_show_suspects(case, accused)))
+        yield Columns(((*_show_tests(options["lab_tests"]), parts), (suspects,)), (2, 3))
         yield ways_on
-
-
-def _answer_how_far(attempt: Attempt) -> str:
-    mistakes = attempt.case.mistakes
-    if not attempt.is_solved:
-        return say("bug_lab", "answer", mistakes=len(mistakes), found=len(attempt.found))
-    return say("bug_lab", "solved", mistakes=join_words([f"**{SUSPECTS[key][0]}**" for key in mistakes]))
 
 
 def explain_innocence(case: Case, key: str) -> str:
@@ -84,60 +70,57 @@ def explain_innocence(case: Case, key: str) -> str:
 # --- what is pressed
 
 
-def _button(label: str, key: str, values: Mapping[str, Any], scroll: str, **options: Any) -> Widget:
-    key = f"lab_{key.replace('-', '_')}"
-    return Widget("lab_button", {"label": label, "key": key, "values": values, "scroll": scroll, **options})
+def _button(label: str, key: str, chooses: Mapping[str, Any], scrolls: str = "answer", **looks: Any) -> Button:
+    return Button(f"lab_{key.replace('-', '_')}", label, chooses, scrolls=scrolls, **looks)
 
 
-def _show_tests(attempt: Attempt) -> Iterator[Item]:
-    efforts = groupby(offered_tests(attempt.case), attrgetter("effort"))
-    buttons = {effort: tuple(_offer_test(attempt, test) for test in tests) for effort, tests in efforts}
+def _show_tests(taken: tuple[str, ...]) -> Iterator[Item]:
+    buttons = {
+        effort: tuple(_offer_test(test, taken) for test in tests)
+        for effort, tests in groupby(TESTS.values(), attrgetter("effort"))
+    }
     yield Paragraph(say("bug_lab", "tests"))
     yield Group("lab_tests_offered", buttons.pop(1), gap="xsmall")
     more = [Group("", (Paragraph(EFFORTS[effort]), *each), gap="xsmall") for effort, each in buttons.items()]
     yield Panel("", say("bug_lab", "more-tests"), tuple(more))
 
 
-def _offer_test(attempt: Attempt, test: LabTest) -> Widget:
-    values = {"lab_tests": (*attempt.tests, test.key)}
-    is_done = test.key in attempt.tests
-    return _button(test.title, f"test_{test.key}", values, EVIDENCE, help=test.shows, disabled=is_done)
+def _offer_test(test: LabTest, taken: tuple[str, ...]) -> Button:
+    looks = {"help": test.shows, "is_disabled": test.key in taken, "is_wide": True}
+    return _button(test.title, f"test_{test.key}", {"lab_tests": (*taken, test.key)}, EVIDENCE, **looks)
 
 
-def _show_suspects(attempt: Attempt) -> Iterator[Item]:
+def _show_suspects(case: Case, accused: tuple[str, ...]) -> Iterator[Item]:
     yield Paragraph(say("bug_lab", "suspects"))
-    if attempt.wrong:
-        reasons = [explain_innocence(attempt.case, key) for key in reversed(attempt.wrong)]
-        yield Group(VERDICT, tuple(Paragraph(say("bug_lab", "not", why=why)) for why in reasons), is_card=True)
-    cards = [(_show_suspect(attempt, key),) for key in attempt.case.suspects]
+    if wrong := [key for key in reversed(accused) if key in case.suspects and key not in case.mistakes]:
+        reasons = (say("bug_lab", "not", why=explain_innocence(case, key)) for key in wrong)
+        yield Group(VERDICT, tuple(map(Paragraph, reasons)), is_card=True)
+    cards = [(_show_suspect(case, key, accused),) for key in case.suspects]
     yield from (Columns(tuple(cards[first : first + 2]), gap="small") for first in range(0, len(cards), 2))
 
 
-def _show_suspect(attempt: Attempt, key: str) -> Group:
+def _show_suspect(case: Case, key: str, accused: tuple[str, ...]) -> Group:
     title, meaning = SUSPECTS[key]
-    values, scroll = {"lab_accused": (*attempt.accused, key)}, "answer" if key in attempt.case.mistakes else VERDICT
-    is_done = key in attempt.accused
-    button = _button(upper_first(title), f"accuse_{key}", values, scroll, disabled=is_done)
+    chooses, scrolls = {"lab_accused": (*accused, key)}, "answer" if key in case.mistakes else VERDICT
+    looks = {"is_disabled": key in accused, "is_wide": True}
+    button = _button(upper_first(title), f"accuse_{key}", chooses, scrolls, **looks)
     return Group("", (button, Paragraph(meaning, "caption")), gap="xsmall")
 
 
-def _show_ways_on(attempt: Attempt) -> Iterator[Item]:
-    fresh = {"lab_tests": (), "lab_accused": ()}
-    following = {"lab_seed": (attempt.case.seed + 1) % (MAX_SEED + 1), **fresh}
-    kind = "primary" if attempt.is_solved else "tertiary"
-    yield _button(say("bug_lab", "next"), "next", following, "answer", type=kind, width="content")
-    if attempt.tests or attempt.accused:
-        yield _button(say("bug_lab", "again"), "again", fresh, "answer", type="tertiary", width="content")
+def _show_ways_on(case: Case, options: Options) -> Iterator[Item]:
+    fresh: dict[str, Any] = {"lab_tests": (), "lab_accused": ()}
+    yield _button(say("bug_lab", "next"), "next", {"lab_seed": (case.seed + 1) % (MAX_SEED + 1), **fresh})
+    if options["lab_tests"] or options["lab_accused"]:
+        yield _button(say("bug_lab", "again"), "again", fresh)
 
 
 # --- what tests have shown
 
 
-def _show_evidence(attempt: Attempt) -> Iterator[Item]:
-    """Yield what tests have shown, the newest first; the others are folded."""
-    taken = list(enumerate(attempt.taken, start=1))
-    for number, test in reversed(taken):
-        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, attempt.case))
+def _show_evidence(case: Case, taken: tuple[str, ...]) -> Iterator[Item]:
+    """Yield findings, the newest first; others are folded."""
+    for number, test in reversed(list(enumerate((TESTS[key] for key in taken), start=1))):
+        title, items = f"**{number}. {test.title}**", tuple(_show_finding(test, case))
         if number == len(taken):
             yield Group(f"lab_finding_{number}", (Paragraph(title), *items), is_card=True)
         else:
@@ -146,10 +129,8 @@ def _show_evidence(attempt: Attempt) -> Iterator[Item]:
 
 def _show_finding(test: LabTest, case: Case) -> Iterator[Item]:
     yield Paragraph(test.write_finding(case))
-    of_tokens, maps = "tokens" in test.draws, {"theirs": case} if test.draws else {}
-    if "both" in test.draws:
-        maps["right"] = case.right
-    values = {whose: test.measure(each) for whose, each in maps.items()}
+    maps = {"theirs": case, "right": case.right} if "both" in test.draws else {"theirs": case} if test.draws else {}
+    values, of_tokens = {whose: test.measure(each) for whose, each in maps.items()}, "tokens" in test.draws
     shared = list(values.values())
     names = [f"{token} ({place})" for place, token in enumerate(case.tokens)]
     for place, whose in enumerate(values):

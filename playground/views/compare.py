@@ -1,9 +1,9 @@
-"""Two settings side by side: where they part, one head, lengths, costs."""
+"""The page Compare: where two settings part, one head, costs."""
 
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import zip_longest
 from typing import Any
@@ -31,15 +31,13 @@ from playground.link.opening import Focus
 from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
 from playground.text.wording import upper_first
-from playground.views.norms import compare_ends, lengths_by_depth
 from playground.words import say
 
 _BLOCK_END = re.compile(r"embed\.out|layers\.\d+\.out|final")
-"""The points before the first layer, where a layer ends, and after the last norm."""
 
 
 def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the page: where the two part, how far, and what they cost."""
+    """Yield where the two part, how far, and their costs."""
     if scene.pinned is None:
         yield Paragraph(say("compare", "alone"), "answer")
         return
@@ -51,15 +49,14 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
     shown = points_by_layer(differences)
     if shown:
         yield Group("", (_draw_differences(shown, differences),), is_proof=True)
-    head, lengths = partial(compare_heads, scene), partial(compare_lengths, scene)
+    head = partial(compare_heads, scene)
     yield fill_panel(options, "compare_head", say("compare", "head"), head, ":material/compare:")
-    yield fill_panel(options, "compare_lengths", say("compare", "lengths"), lengths, ":material/show_chart:")
     costs = (sentence_costs(run.config, len(run.tokens)) for run in scene.both)
     yield Paragraph(escape_markdown(describe_costs(*costs)))
 
 
 def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, dict[str, Any]]:
-    """Return where two runs part: `tokens`, `widths`, `apart` at a place, the `same`, or `lost` numbers."""
+    """Return how two runs part: by `tokens`, `widths`, `apart` at a place, the `same`, or `lost`."""
     if not have_same_tokens(pinned, now):
         both = enumerate(zip_longest(pinned.tokens, now.tokens))
         position, tokens = next((i, pair) for i, pair in both if pair[0] != pair[1])
@@ -87,7 +84,7 @@ def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference
 
 
 def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
-    """Return the points with a bar: embeddings, layers, and a norm behind the last."""
+    """Return the points with a bar."""
     shown = [each for each in differences if _BLOCK_END.fullmatch(each.name)]
     if len(shown) > 1 and shown[-1].share == shown[-2].share:  # nothing stands behind the last layer
         shown.pop()
@@ -120,7 +117,7 @@ def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[Po
 
 
 def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield the head at the focus in both, and how much weight each head has moved."""
+    """Yield the head in both, and the weight that each head moved."""
     case, numbers = find_head_change(scene)
     yield Paragraph(say("compare", f"head-{case}", **numbers))
     if not scene.same_tokens:
@@ -145,7 +142,7 @@ def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def find_head_change(scene: Scene[Run]) -> tuple[str, dict[str, Any]]:
-    """Return whether the head's weights are of other `tokens`, the `same`, or `moved`, and where most."""
+    """Return whether the head's weights are of other `tokens`, the `same`, or `moved`."""
     if not scene.same_tokens:
         return "tokens", {}
     before, after = (_pattern(run, scene.focus) for run in scene.both)
@@ -185,10 +182,3 @@ def _head_in_both(scene: Scene[Run]) -> Heatmap[Run]:
         click=CLICK_CELL,
         saved_as=f"head_now_layer{focus.layer}_head{focus.head}",
     )
-
-
-def compare_lengths(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield lengths by depth of both."""
-    yield from compare_ends(scene)
-    caption = say("compare", "lengths.caption", now=escape_markdown(scene.now_name))
-    yield replace(lengths_by_depth(scene), key="compare_norms", caption=caption, reading=lambda _: "", click="")

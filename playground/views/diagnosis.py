@@ -1,67 +1,67 @@
-"""The page Diagnosis: where somebody's tensors differ from the model's, and which mistakes explain it."""
+"""The page Diagnosis: somebody's tensors beside the model's."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
+from torch import Tensor
 
-from playground.charts.chart import Axis, Columns, Item, Paragraph, Table
+from playground.charts.chart import Axis, Button, Columns, Item, Panel, Paragraph, Table
 from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
 from playground.charts.heads import tensor_map
-from playground.charts.names import token_names
+from playground.charts.names import quote_token, token_names
 from playground.config import ModelConfig
-from playground.diagnosis import Diagnosis
+from playground.diagnosis import Diagnosis, Difference, write_saving_code
+from playground.link.lab import Lab
+from playground.mistakes.edits import Input
 from playground.mistakes.registry import MISTAKES, Mistake
 from playground.text.wording import join_words, upper_first
-from playground.views.points import name_point
 from playground.words import say
 
 _MOST_CELLS = 64
 """Rows and columns of a map."""
 
-
-@dataclass(frozen=True, eq=False)
-class Diagnosed:
-    """What was found, and the first tensor that differs beside the model's."""
-
-    found: Diagnosis
-    theirs: Array | None
-    ours: Array | None
-    tokens: Sequence[str]
+SMALL = {"weights": "random", "d_model": 16, "n_heads": 4, "n_layers": 2, "d_ff": 32}
 
 
-def diagnosed(found: Diagnosis, ours: Mapping[str, Array], tokens: Sequence[str]) -> Diagnosed:
-    """Return what the page shows; `ours` are the model's tensors."""
-    if found.first is None:
-        return Diagnosed(found, None, None, tokens)
-    return Diagnosed(found, found.theirs[found.first].float().numpy(), ours[found.first], tokens)
+def name_point(name: str) -> str:
+    """Return a point's name in words; one of training keeps its own."""
+    _, layer, point = name.split(".", maxsplit=2) if name.startswith("layers.") else ("", "", name)
+    try:
+        words = say("points", f"point-{point.replace('.', '-')}")
+    except KeyError:
+        words = f"`{point}`"
+    return f"layer {layer}, {words}" if layer else words
 
 
 def show_mistake(mistake: Mistake, config: ModelConfig) -> Iterator[Item]:
-    """Yield a mistake: what it means, its lines in such an encoder, and how it is noticed."""
-    wrong, right = mistake.write_lines(config)
+    """Yield what a mistake means, its lines, and how it is noticed."""
     yield Paragraph(say("diagnosis", "mistake", title=upper_first(mistake.title), meaning=mistake.meaning))
-    yield Paragraph(f"# wrong\n{wrong}\n\n# right\n{right}", "code")
+    yield show_lines(mistake, config)
     notes = {"symptom": mistake.symptom, "test": mistake.test, "source": mistake.source}
     yield Paragraph(say("diagnosis", "mistake.notes", **notes))
 
 
-def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
-    """Yield what explains the tensors, the first of them that differs, and the alternatives."""
-    found = seen.found
-    yield Paragraph(_answer_what_is_wrong(seen), "answer")
-    if found.first is None:
+def show_lines(mistake: Mistake, config: ModelConfig) -> Paragraph:
+    """Return a mistake's lines of code, wrong and right."""
+    wrong, right = mistake.write_lines(config)
+    return Paragraph(f"# wrong\n{wrong}\n\n# right\n{right}", "code")
+
+
+def show_diagnosis(found: Diagnosis, tokens: Sequence[str]) -> Iterator[Item]:
+    """Yield what explains the tensors, and the first that differs."""
+    yield Paragraph(_answer_what_is_wrong(found), "answer")
+    if found.first_tensors is None:
         return
     for key in found.mistakes:
         yield from show_mistake(MISTAKES[key], found.config)
     yield Paragraph(say("diagnosis", "where"), "header")
     yield Paragraph("\n".join(f"- {each}" for each in found.describe_details()))
-    yield from _show_maps(seen)
-    yield Table[Diagnosed](
+    yield _show_maps(found.differences[0], *found.first_tensors, token_names(tokens))
+    yield Table[Diagnosis](
         key="diagnosis_differences",
-        frame=lambda _: _list_differences(found),
+        frame=_list_differences,
         formats={"largest difference": "%.3g", "given": "%.6g", "the model's": "%.6g"},
         shows_index=False,
         is_folded=True,
@@ -69,8 +69,7 @@ def show_diagnosis(seen: Diagnosed) -> Iterator[Item]:
     )
 
 
-def _answer_what_is_wrong(seen: Diagnosed) -> str:
-    found = seen.found
+def _answer_what_is_wrong(found: Diagnosis) -> str:
     numbers = {"differ": len(found.differences), "compared": found.n_compared}
     if found.first is None:
         return say("diagnosis", "answer-right", **numbers)
@@ -88,22 +87,15 @@ def _list_differences(found: Diagnosis) -> pd.DataFrame:
     return pd.DataFrame([{names[name]: getattr(each, name) for name in names} for each in found.differences])
 
 
-def _show_maps(seen: Diagnosed) -> Iterator[Item]:
-    if seen.theirs is None or seen.ours is None:
-        return
-    first = seen.found.differences[0]
-    rows, columns = map(_choose_window, first.place[-2:], seen.ours.shape[-2:])
-    theirs, ours = (each[first.place[:-2]][rows, columns] for each in (seen.theirs, seen.ours))
+def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[str]) -> Columns:
+    rows, columns = map(_choose_window, first.place[-2:], ours.shape[-2:])
+    both = [each.float().numpy()[first.place[:-2]][rows, columns] for each in (theirs, ours)]
     with np.errstate(invalid="ignore"):  # ∞ − ∞
-        apart: Array = theirs - ours
-    names = token_names(seen.tokens)
-    across: Axis[Diagnosed] = Axis("number", first=columns.start)
-    if first.name.endswith(("scores", "pattern")):
-        across = Axis("key", lambda _: names[columns])
-    both = [theirs, ours]
-    maps = {"yours": (theirs, both), "ours": (ours, both), "difference": (apart, [apart])}
+        apart: Array = both[0] - both[1]
+    of_keys = first.name.endswith(("scores", "pattern"))
+    across: Axis[Diagnosis] = Axis("key", lambda _: names[columns]) if of_keys else Axis("number", first=columns.start)
     charts = []
-    for key, (values, shared) in maps.items():
+    for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", apart, [apart])):
         title, colours = say("diagnosis", "map", title=key), describe_around_zero(shared)
         chart = tensor_map(
             values,
@@ -116,16 +108,25 @@ def _show_maps(seen: Diagnosed) -> Iterator[Item]:
             height=360,
         )
         charts.append((chart,))
-    yield Columns(tuple(charts))
+    return Columns(tuple(charts))
 
 
 def _choose_window(place: int, n: int) -> slice:
-    """Return the cells of an axis of `n` to show: the first ones, or those around a place."""
+    """Return the cells of an axis to show: the first, or those around a place."""
     start = max(0, min(place - _MOST_CELLS // 2, n - _MOST_CELLS)) if place >= _MOST_CELLS else 0
     return slice(start, start + _MOST_CELLS)
 
 
-def describe_names(ours: Mapping[str, Array]) -> pd.DataFrame:
-    """Return the names that a tensor may have, in words, with the shapes of this sentence."""
-    rows = [{"name": name, "what it is": name_point(name), "shape": str(array.shape)} for name, array in ours.items()]
-    return pd.DataFrame(rows)
+def show_steps(lab: Lab, given: Input, ours: Mapping[str, Tensor]) -> Iterator[Item]:
+    """Yield how to bring one's own tensors."""
+    yield Paragraph(say("diagnosis", "steps"), "header")
+    yield Paragraph(say("diagnosis", "build"))
+    if lab["weights"] != "random":
+        yield Button("diagnosis_small", say("diagnosis", "small"), SMALL, icon=":material/casino:")
+    yield Paragraph(say("diagnosis", "run"))
+    yield Paragraph(" ".join(map(quote_token, lab.batch.tokens[lab.sentence])))
+    rows = [{"name": name, "what it is": name_point(name), "shape": str(tuple(t.shape))} for name, t in ours.items()]
+    code = Paragraph(write_saving_code(lab.config, given.ids, given.mask), "code")
+    names: Table[None] = Table(key="diagnosis_names", frame=lambda _: pd.DataFrame(rows), shows_index=False)
+    yield Panel("", say("diagnosis", "code"), (code, names), ":material/code:")
+    yield Paragraph(say("diagnosis", "bring"))

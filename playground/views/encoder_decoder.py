@@ -1,4 +1,4 @@
-"""An encoder and a decoder on one pair of sentences."""
+"""The page Decoder: one pair of sentences."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -33,7 +33,7 @@ from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
-from playground.training.tasks.task import EOS
+from playground.training.recipe import EOS
 from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence, source_places
 from playground.training.trained_network import TrainedNetwork
 from playground.words import say
@@ -48,7 +48,7 @@ _TWO_COLOURS = [[0, palette.MUTED], [0.5, palette.MUTED], [0.5, palette.ATTENTIO
 
 @dataclass(frozen=True)
 class Pair:
-    """The run of one pair of sentences, and its model."""
+    """A run of a pair, and its model."""
 
     run: PairRun
     vocabulary: Tokenizer
@@ -56,17 +56,17 @@ class Pair:
     weights: str = "random"
     """`random`, `translator`, or `trained` here."""
     n_cut: int = 0
-    """Tokens of source and target that are left out."""
+    """Tokens left out."""
     translator: TrainedNetwork | None = None
-    """The shipped network, if the pair is its example, and not of the visitor's text."""
+    """If the pair is the shipped example."""
 
     def key(self, name: str) -> str:
-        """Return a parameter's key: example and own text each have their own."""
+        """Return a parameter's key; the example has its own."""
         return f"encdec_{name}" if self.translator is None else f"encdec_example_{name}"
 
 
 def pair_scene(view: LinkedView) -> Scene[Pair]:
-    """Return the pair that a page looks at; raises as `find_pair`, `run_pair`."""
+    """Return the pair; raises as `find_pair`, `run_pair`."""
     key, source = find_pair(view.lab, view.values), view.lab.source
     run, vocabulary = run_pair(source, key), source.tokenizer(key.target)
     if key.weights == TRANSLATOR:
@@ -76,7 +76,7 @@ def pair_scene(view: LinkedView) -> Scene[Pair]:
 
 
 def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]:
-    """Yield the page: the next token, what the example writes, attention, and masks."""
+    """Yield the next token, the translation, attention, and masks."""
     pair, translator = scene.now, scene.now.translator
     yield Paragraph(say("encoder_decoder", "next", **find_next(pair, options)), "answer")
     if translator is not None:
@@ -96,7 +96,7 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
 
 
 def find_next(pair: Pair, options: Options) -> dict[str, Any]:
-    """Return the likeliest next token, and where the chosen head looks most: at the step; in the encoder, at any."""
+    """Return the likeliest next token, and where the chosen head looks most."""
     run, position, attention = pair.run, _chosen_position(pair, options), str(options[pair.key("attention")])
     (layer, head), (queries, keys) = _chosen_head(pair, options), run.sides(attention)
     pattern = shown_patterns(run, attention)[layer, head]
@@ -116,7 +116,7 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
 
 
 def describe_run(pair: Pair) -> dict[str, Any]:
-    """Return sizes, weights, and parameters of both halves."""
+    """Return sizes, weights, and parameters."""
     config, run = pair.run.config, pair.run
     count = count_encoder_decoder(config, pair.vocabulary.vocab_size)
     halves = count.by(lambda term: term.name.partition(".")[0])
@@ -137,11 +137,11 @@ def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
 
 
 def translate_rightly(words: Sequence[str]) -> list[str] | None:
-    """Return the grammar's translation; None of what is no sentence."""
+    """Return the grammar's translation, if it is a sentence."""
     if not is_sentence(words):
         return None
     symbols = TRANSLATE.symbols(0)
-    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words), 0)[0].tolist()]
+    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words))[0].tolist()]
 
 
 def _as_ids(words: Sequence[str]) -> torch.Tensor:
@@ -149,7 +149,7 @@ def _as_ids(words: Sequence[str]) -> torch.Tensor:
 
 
 def find_translation(pair: Pair) -> tuple[str, dict[str, Any]]:
-    """Return whether the translation is `right`, `wrong` or `open`, and where it is least sure."""
+    """Return whether the translation is `right`, `wrong` or `open`, and its least sure word."""
     run, written = pair.run, [*pair.run.target.tokens[1:], EOS]
     certainty = [float(run.next_words(position).max()) for position in range(run.target.n_real)]
     least = int(np.argmin(certainty))
@@ -161,7 +161,7 @@ def find_translation(pair: Pair) -> tuple[str, dict[str, Any]]:
 
 
 def count_aligned(pair: Pair, pattern: Array) -> int | None:
-    """Count the steps, but for [EOS], at which cross-attention (Tt, Ts) looks most at the translated word.
+    """Count the steps at which cross-attention (Tt, Ts) looks most at the translated word.
 
     None if the translation is not the grammar's.
     """
@@ -173,13 +173,13 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
 
 
 def shown_patterns(run: PairRun, attention: str) -> Array:
-    """Return the weights (L, H, Tq, Tk) of one attention, 0 for padded queries."""
+    """Return weights (L, H, Tq, Tk), 0 for padded queries."""
     weights, (queries, _) = run.patterns[attention], run.sides(attention)
     return np.where(queries.padding[:, None], weights.dtype.type(0), weights)
 
 
 def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
-    """Yield the chosen attention: one head large, every head small."""
+    """Yield one head large, and every head small."""
     attention, position = str(options[pair.key("attention")]), pair.key("position")
     queries, keys = pair.run.sides(attention)
     patterns = shown_patterns(pair.run, attention)
@@ -232,7 +232,7 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
 
 
 def show_next_tokens(pair: Pair, options: Options) -> Group:
-    """Return the likeliest tokens after the chosen step."""
+    """Return the table of next tokens."""
     target, position = pair.run.target, _chosen_position(pair, options)
     so_far = escape_markdown(" ".join(target.tokens[: position + 1]))
     table = Table[Pair](
@@ -251,7 +251,7 @@ def show_next_tokens(pair: Pair, options: Options) -> Group:
 
 
 def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
-    """Return the likeliest tokens after a target position, best first."""
+    """Return the likeliest tokens after a target position."""
     probabilities = pair.run.next_words(position)
     best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
     return pd.DataFrame(
@@ -265,7 +265,7 @@ def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
 
 
 def describe_training(translator: TrainedNetwork) -> Iterator[Paragraph]:
-    """Yield what the example's network has learnt, and its words."""
+    """Yield what the translator has learnt, and its words."""
     recipe, results = translator.recipe, translator.results
     yield Paragraph(
         say(
@@ -280,7 +280,7 @@ def describe_training(translator: TrainedNetwork) -> Iterator[Paragraph]:
 
 
 def show_masks(run: PairRun) -> Group:
-    """Return who may look at whom, mask by mask."""
+    """Return who may look at whom."""
     n_padding = run.target.padding.size - run.target.n_real
     items = (
         Paragraph(say("encoder_decoder", "masks.colours"), "caption"),

@@ -1,8 +1,8 @@
-"""What norms and residual connections do to a gradient, and to what an encoder learns."""
+"""The page Gradient flow: what norms and residual connections do to a gradient."""
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,17 +43,16 @@ from playground.link.lab import Lab, once, read_text
 from playground.link.opening import LinkedView
 from playground.link.state import RANDOM
 from playground.text.wording import join_words, upper_first, write_number, write_share
-from playground.training.recipe import Recipe, architecture
-from playground.training.tasks import Data
-from playground.training.variants import VariantRun, difference_noise
-from playground.views.training_curves import WatchedVariants, list_series, run_lines
+from playground.training.recipe import Data, Recipe, architecture
+from playground.training.variants import VariantRun, VariantsState, difference_noise
+from playground.views.regularisers import list_series, run_lines
 from playground.words import say
 
 LONGEST = 64
-"""Tokens of a sentence that take part: forwards and backwards costs three times a pass."""
+"""A sentence's tokens that take part."""
 
 LIMIT = 1_000
-"""A gradient that changes by more than this factor from the last layer to the first does not arrive."""
+"""A gradient that changes by more from last layer to first does not arrive."""
 
 COLOURS = {
     ("post", True): palette.POST_NORM,
@@ -63,39 +62,21 @@ COLOURS = {
     ("pre", False): palette.PRE_NORM_ALONE,
     ("none", False): palette.NO_NORM_ALONE,
 }
-"""Of a line, by norm and residual: on every chart of the page."""
+"""By norm and residual."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "d_ff": 64, "max_len": 64}
 N_LAYERS = 8
-"""Of the encoders that are trained: deep enough for a difference, small enough to be waited for."""
-
-
-@dataclass(frozen=True)
-class Encoders:
-    """Encoders with random weights that share a lab's text, seed and shape."""
-
-    lab: Lab
-    pair: tuple[Variant, ...]
-    """Those that are compared; one if both are the same."""
-    n_layers: int
-
-    def flow(self, variant: Variant) -> Flow:
-        """Return a variant's backward pass.
-
-        Raises:
-            TooLargeError: it has too many parameters, or too many layers for these tokens.
-            InputError: a tokenizer has no word for the text, or the position table is too short.
-        """
-        return run_back(self.lab, variant, self.n_layers)
-
-    def norms(self, part: str) -> dict[str, Norms]:
-        """Return a part's gradient norms by the encoder's name."""
-        return {variant.name: self.flow(variant)[part] for variant in self.pair}
+"""Of the trained encoders: deep enough for a difference, small enough to wait for."""
 
 
 @once
 def run_back(lab: Lab, variant: Variant, n_layers: int) -> Flow:
-    """Return a variant's backward pass; raises as `Encoders.flow`."""
+    """Return a variant's backward pass.
+
+    Raises:
+        TooLargeError: it has too many parameters, or too many layers for these tokens.
+        InputError: a tokenizer has no word for the text, or the position table is too short.
+    """
     config = common_config(replace(lab.config, vocab_size=lab.random_table_rows), n_layers)
     text, seed = lab.text_key, lab["seed"]
     batch = read_text(lab.source, replace(text, max_tokens=min(text.max_tokens, LONGEST)))
@@ -107,89 +88,84 @@ def run_back(lab: Lab, variant: Variant, n_layers: int) -> Flow:
     return backward(encoder, ids.to(device), vectors=vectors, causal=lab["causal"])
 
 
-def gradient_scene(view: LinkedView) -> Scene[Encoders]:
-    """Return what a page looks at; nothing is computed yet."""
-    values, lab = view.values, view.lab.without_changes
-    pair = tuple(dict.fromkeys(BY_NAME[values[f"gradient_{which}"]] for which in ("first", "second")))
-    return Scene(Encoders(lab, pair, values["gradient_layers"]))
+def gradient_scene(view: LinkedView) -> Scene[Lab]:
+    """Return the lab without its changes."""
+    return Scene(view.lab.without_changes)
 
 
-def show_gradient_flow(scene: Scene[Encoders], options: Options) -> Iterator[Item]:
-    """Yield the page: two encoders' gradients, by layer and by the chain rule."""
-    encoders, part = scene.now, options["gradient_of"]
-    names = {name: name for name in BY_NAME}
+def show_gradient_flow(scene: Scene[Lab], options: Options) -> Iterator[Item]:
+    """Yield two encoders' gradients, by layer and by the chain rule; raises as `run_back`."""
+    part, n_layers, names = options["gradient_of"], options["gradient_layers"], {name: name for name in BY_NAME}
     first, second = (
         Menu(f"gradient_{which}", say("gradient_flow", f"encoder-{which}"), names) for which in ("first", "second")
     )
     layers = Control("gradient_layers", say("gradient_flow", "layers"))
     yield Group("gradient_choices", (Columns(((first,), (second,), (layers,)), gap="medium"),))
-    yield Paragraph("  \n".join(describe_way(encoders, variant, part) for variant in encoders.pair), "answer")
-    yield gradients_by_layer(encoders, part)
+    chosen = dict.fromkeys((options["gradient_first"], options["gradient_second"]))
+    flows = {name: run_back(scene.now, BY_NAME[name], n_layers) for name in chosen}
+    yield Paragraph("  \n".join(describe_way(name, flow[part], part) for name, flow in flows.items()), "answer")
+    yield gradients_by_layer({name: flow[part] for name, flow in flows.items()}, part)
     yield Paragraph(say("gradient_flow", "terms", tokens=LONGEST), "caption")
     title, of = say("gradient_flow", "closer"), Control("gradient_of", say("gradient_flow", "part"))
     yield fill_panel(
-        options, "gradient_six", title, lambda: [of, *show_chain(encoders)], ":material/functions:", closed=(of,)
+        options, "gradient_six", title, lambda: [of, *show_chain(flows, n_layers)], ":material/functions:", closed=(of,)
     )
 
 
-def describe_way(encoders: Encoders, variant: Variant, part: str) -> str:
+def describe_way(name: str, norms: Norms, part: str) -> str:
     """Return what becomes of a part's gradient."""
-    case, ratio = find_way(encoders.flow(variant)[part])
-    name = upper_first(variant.name)
+    case, ratio = find_way(norms)
     if case == "broken":
-        return say("gradient_flow", "way-broken", name=name)
-    return say("gradient_flow", "way", case=case, name=name, part=part, layer=encoders.n_layers - 1, ratio=ratio)
+        return say("gradient_flow", "way-broken", name=upper_first(name))
+    last = {"name": upper_first(name), "layer": len(norms) - 1}
+    return say("gradient_flow", "way", case=case, part=part, ratio=ratio, **last)
 
 
 def find_way(norms: Norms) -> tuple[str, float]:
-    """Return whether a gradient `arrives`, `vanishes`, `explodes` or is `broken`, and first over last length."""
+    """Return whether a gradient `arrives`, `vanishes`, `explodes` or is `broken`, and first over last."""
     if not np.isfinite(norms).all() or not norms[-1]:
         return "broken", math.nan
     ratio = float(norms[0] / norms[-1])
     return "vanishes" if ratio < 1 / LIMIT else "explodes" if ratio > LIMIT else "arrives", ratio
 
 
-def gradients_by_layer(encoders: Encoders, part: str) -> Curves[Encoders]:
+def gradients_by_layer(norms: Mapping[str, Norms], part: str) -> Curves[Lab]:
     """Return the L2 norm of a part's gradient by layer."""
-    kind = "stream" if part == "stream" else "weights"
-    title = "before layer" if part == "stream" else "layer"
+    kind, title = ("stream", "before layer") if part == "stream" else ("weights", "layer")
     return Curves(
         key="gradient_by_layer",
         alt=say("gradient_flow", "by-layer.alt", part=part),
         caption=say("gradient_flow", f"by-layer-{kind}", part=part),
-        curves=lambda encoders: [draw_line(name, norms) for name, norms in encoders.norms(part).items()],
+        curves=lambda _: [draw_line(name, each) for name, each in norms.items()],
         x=Axis(title),
         y=figures.length_axis("length of the gradient"),
         height=320,
-        table=lambda encoders: pd.DataFrame(encoders.norms(part)).rename_axis(title),
+        table=lambda _: pd.DataFrame(norms).rename_axis(title),
     )
 
 
 def draw_line(name: str, norms: Norms) -> Curve:
-    """Return a variant's line, with gaps that a logarithmic axis needs."""
+    """Return a variant's line, with gaps for a logarithmic axis."""
     variant, shown = BY_NAME[name], np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
     dash = None if variant.residual else "dash"
     return Curve(name, np.arange(len(norms)), shown, COLOURS[variant.norm, variant.residual], dash=dash)
 
 
-def show_chain(encoders: Encoders) -> Iterator[Item]:
+def show_chain(flows: Mapping[str, Flow], n_layers: int) -> Iterator[Item]:
     """Yield the stream's gradient as a product."""
-
-    def list_factors(encoders: Encoders) -> pd.DataFrame:
-        rows = {}
-        for variant in encoders.pair:
-            _, ratio = find_way(encoders.flow(variant)["stream"])
-            factors = write_number(ratio ** (1 / encoders.n_layers), 4), write_number(ratio)
-            rows[f"**{variant.name}**"] = f"${variant.factor}$", *factors
-        return pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
-
+    rows = {}
+    for name, flow in flows.items():
+        _, ratio = find_way(flow["stream"])
+        factors = write_number(ratio ** (1 / n_layers), 4), write_number(ratio)
+        rows[f"**{name}**"] = f"${BY_NAME[name].factor}$", *factors
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
     yield Paragraph(
         r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
         r"\prod_{l=L-1}^{0} \frac{\partial x_{l+1}}{\partial x_l}",
         "formula",
     )
-    yield Table[Encoders](key="gradient_chain", frame=list_factors, is_markdown=True)
-    yield Paragraph(say("gradient_flow", "chain", layers=encoders.n_layers), "caption")
+    yield Table[Lab](key="gradient_chain", frame=lambda _: table, is_markdown=True)
+    yield Paragraph(say("gradient_flow", "chain", layers=n_layers), "caption")
 
 
 def pair_recipe(seed: int) -> Recipe:
@@ -201,42 +177,42 @@ def pair_recipe(seed: int) -> Recipe:
 
 
 def pair_trainings(config: ModelConfig, pair: Sequence[Variant], recipe: Recipe, data: Data) -> tuple[VariantRun, ...]:
-    """Return trainings of encoders that differ in the variant alone; raises as `architecture`."""
+    """Return trainings that differ in the variant alone; raises as `architecture`."""
     shared = replace(architecture(common_config(config, N_LAYERS), recipe, data), dropout=0.0)
     return tuple(VariantRun(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair)
 
 
-def show_pair(scene: Scene[WatchedVariants]) -> Iterator[Item]:
+def show_pair(scene: Scene[VariantsState], *, grows: bool = False) -> Iterator[Item]:
     """Yield what each has learnt."""
-    state = scene.now.state
+    state = scene.now
     if state.results and state.n_ended == len(state.runs):
         yield Paragraph(say("gradient_flow", "outcome", **find_outcome(scene.now)))
-    yield Picture[WatchedVariants](
+    yield Picture[VariantsState](
         key="gradient_training",
         alt=say("gradient_flow", "training.alt"),
-        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{scene.now.data.task.name}")),
+        caption=say("gradient_flow", "training.caption", rule=say("training", f"rule-{state.data.task.name}")),
         figure=draw_pair,
         table=lambda pair: pd.DataFrame(
-            {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.state.results}
+            {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.results}
         ).rename_axis("after step"),
-        grows=scene.now.grows,
+        grows=grows,
     )
 
 
-def find_outcome(pair: WatchedVariants) -> dict[str, Any]:
+def find_outcome(pair: VariantsState) -> dict[str, Any]:
     """Return both shares right, the simple rule's, and which difference can be chance."""
-    shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.state.results}
+    shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.results}
     return {
-        "steps": pair.state.runs[0].recipe.steps,
+        "steps": pair.runs[0].recipe.steps,
         "shares": join_words([f"*{name}* **{write_share(share)}**" for name, share in shares.items()]),
         "rule": pair.data.baseline,
-        "noise": difference_noise(min(shares.values()), pair.state.n_answers),
+        "noise": difference_noise(min(shares.values()), pair.data.validation.n_answers),
     }
 
 
-def draw_pair(pair: WatchedVariants) -> Figure:
+def draw_pair(pair: VariantsState) -> Figure:
     """Return shares right by step beside the simple rule's."""
-    steps = pair.state.runs[0].recipe.steps
+    steps = pair.runs[0].recipe.steps
     looks = {
         each.name: {
             "color": COLOURS[each.norm, each.residual],

@@ -1,4 +1,4 @@
-"""How long vectors get on their way through the encoder, and what norms do to them."""
+"""The page Norms: how long vectors get, and what norms do to them."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -25,7 +25,7 @@ from playground.charts.chart import (
     token_axis,
 )
 from playground.charts.figure import Array, Curve
-from playground.charts.names import escape_markdown, quote_place
+from playground.charts.names import quote_place
 from playground.charts.scene import Scene
 from playground.language.family import change
 from playground.runs.encoder_run import Run
@@ -37,17 +37,17 @@ PARTS = {
     "attention": ("attention", palette.ATTENTION),
     "feed-forward": ("feed-forward", palette.FEED_FORWARD),
 }
-"""The parts' names on a page, and their colours."""
+"""Names and colours."""
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the page: lengths by depth, why, one norm at work, and a closer view."""
+    """Yield lengths by depth, why, one norm at work, and a closer view."""
     first, last = median_lengths(scene.now)[[0, -1]]
     sizes = {"layers": scene.now.config.n_layers, "tokens": scene.now.n_real}
     yield Paragraph(say("norms", "answer", first=first, last=last, **sizes), "answer")
     case, numbers = find_cause(scene.now)
-    reasons = [Paragraph(say("norms", f"why-{case}", **numbers)), *compare_ends(scene)]
-    yield Group("", (lengths_by_depth(scene), *reasons), is_proof=True)
+    why = Paragraph(say("norms", f"why-{case}", **numbers))
+    yield Group("", (lengths_by_depth(scene), why), is_proof=True)
     yield from show_norm_effect(scene)
     deep = {name: describe_lost(change(n_layers=12, norm_placement=name)) for name in ("pre", "post")}
     yield Paragraph(say("norms", "trained", **deep))
@@ -56,27 +56,19 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the view that `norms_view` names."""
+    """Yield the chosen view."""
     yield Control("norms_view", say("norms", "view"), say("norms", "view.help"))
     yield from VIEWS[options["norms_view"]](scene, options)
 
 
 def median_lengths(run: Run) -> Array:
-    """Return median lengths of the residual stream by depth, (L + 1,)."""
+    """Return median lengths by depth, (L + 1,)."""
     medians: Array = np.median(streams.lengths(run)["residual"], axis=1)
     return medians
 
 
-def compare_ends(scene: Scene[Run]) -> Iterator[Paragraph]:
-    """Yield both median lengths after the last layer, if two are compared."""
-    if scene.pinned is not None:
-        before, after = (median_lengths(run)[-1] for run in scene.both)
-        names = {"pinned": escape_markdown(scene.pinned_name), "now": escape_markdown(scene.now_name)}
-        yield Paragraph(say("norms", "pinned", before=before, after=after, **names))
-
-
 def find_cause(run: Run) -> tuple[str, dict[str, float]]:
-    """Return what decides lengths: the norms' place, `none`, or `alone` (no residuals)."""
+    """Return what decides lengths: the norms' place, `none`, or `alone`."""
     config, real = run.config, ~run.padding
     if config.norm != "none" and config.norm_placement == "post":
         medians = median_lengths(run)[1:]
@@ -89,7 +81,7 @@ def find_cause(run: Run) -> tuple[str, dict[str, float]]:
 
 
 def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
-    """Return median lengths by depth, a curve a part, with a band without outliers."""
+    """Return median lengths by depth, with a band without outliers."""
     n_layers = max(run.config.n_layers for run in (scene.now, scene.pinned) if run is not None)
     layers = range(0, n_layers, figures.round_step(n_layers, 12))
     names = ["emb.", *map(str, layers)]
@@ -138,7 +130,7 @@ def length_curves(run: Run) -> list[Curve]:
 
 
 def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield the chosen token's vector at each norm of the chosen layer."""
+    """Yield the token at each norm of the layer."""
     config, layer = scene.now.config, scene.focus.layer
     token = quote_place(scene.now.tokens, scene.focus.query)
     yield Paragraph(say("norms", f"effect-{config.norm}", token=token, layer=layer))
@@ -148,7 +140,7 @@ def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
 
 
 def norm_stages(run: Run, layer: int, number: int, token: int) -> dict[str, Array]:
-    """Return a token's vector before a norm, normalised, and after gain and bias, (D,); empty without that norm."""
+    """Return a vector before a norm, normalised, and after gain and bias, (D,), if there is that norm."""
     name = f"layers.{layer}.norm{number}"
     if run.config.norm == "none" or f"{name}.in" not in run.arrays:
         return {}
@@ -233,7 +225,7 @@ def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
 
 
 def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield one norm of one token by its formula."""
+    """Yield one norm by its formula."""
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
         return

@@ -1,23 +1,16 @@
-"""Where parameters sit, what a sentence costs, and what parameters buy: counted, never run."""
+"""The page Parameters: counted, never run."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from playground import accounting
 from playground.accounting import LABELS, Count, Term, readable
-from playground.accounting.readable import (
-    ModelCosts,
-    describe_costs,
-    in_millions,
-    sentence_costs,
-    signed,
-)
+from playground.accounting.readable import ModelCosts, describe_costs, in_millions, sentence_costs, signed
 from playground.charts import figure as figures
 from playground.charts import palette
 from playground.charts.chart import (
@@ -44,7 +37,6 @@ from playground.language.network import Spec
 from playground.language.text import VOCABULARY
 from playground.link.lab import Lab
 from playground.link.opening import Focus, LinkedView
-from playground.model import Encoder
 from playground.presets import PRESETS
 from playground.text.wording import write_share
 from playground.views.parts import name_spec
@@ -53,10 +45,8 @@ from playground.words import say
 
 Costs = Scene[ModelCosts]
 
-S = TypeVar("S")
-
 COMPONENTS = {LABELS[name]: colour for name, colour in palette.COMPONENTS.items()}
-"""What components are called, in the order of every page, and their colours."""
+"""Components' names and colours, in order."""
 
 PARTS = {
     **dict.fromkeys(("tokens", "segments", "positions", "distances", "to d_model"), palette.EMBEDDINGS),
@@ -72,7 +62,7 @@ PARTS = {
 
 
 def model_costs(lab: Lab) -> ModelCosts | None:
-    """Return what a model costs for its text; None if it cannot be read."""
+    """Return a model's costs; None if its text cannot be read."""
     try:
         return sentence_costs(lab.config, lab.batch.ids.shape[1] if lab.text.sentences else None)
     except PlaygroundError:
@@ -80,7 +70,7 @@ def model_costs(lab: Lab) -> ModelCosts | None:
 
 
 def parameters_scene(view: LinkedView) -> Costs:
-    """Return the counted model and, beside the sidebar's, the pinned one; raises as the tokens."""
+    """Return the counted model and the pinned one; raises as the tokens."""
     name, n_tokens = view.values["parameters_model"], view.batch.ids.shape[1] if view.text else None
     config = view.config if name == "sidebar" else PRESETS[name].config
     focus = Focus(min(view.values["layer"], config.n_layers - 1), 0, 0, 0)
@@ -92,15 +82,8 @@ def parameters_scene(view: LinkedView) -> Costs:
     return Scene(now, focus, model_costs(pinned.lab), *names)
 
 
-def count_built_parameters(config: ModelConfig) -> int:
-    """Sum `numel()` of an encoder built as shapes; a fixed position table, which has no parameters, gets one row."""
-    if config.positions != "learned":
-        config = replace(config, max_len=1)
-    return sum(parameter.numel() for parameter in Encoder(config, seed=None).parameters())
-
-
 def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
-    """Yield the page: the largest components, formulas, a sentence's costs, what parameters buy."""
+    """Yield the largest components, formulas, costs, what parameters buy."""
     now, pinned, model = scene.now, scene.pinned, options["parameters_model"]
     yield Paragraph(say("parameters", "answer", **find_largest(now.parameters)), "answer")
     names = {"sidebar": say("parameters", "choose.own")} | {name: name for name in PRESETS}
@@ -112,7 +95,7 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
     yield Control("parameters_view", say("parameters", "view"))
     yield show_breakdown(scene, options)
     panels: tuple[tuple[str, str, Callable[[], Iterator[Item]]], ...] = (
-        ("formulas", "functions", partial(show_formulas, scene)),
+        ("formulas", "functions", show_formulas),
         ("costs", "timer", partial(show_costs, scene)),
         ("bought", "scatter_plot", partial(show_by_parameters, now.config)),
     )
@@ -129,10 +112,8 @@ def find_largest(count: Count) -> dict[str, Any]:
     return {"total": f"{count.total:,}", "first": first, "second": second, **sizes, **shares}
 
 
-def show_formulas(scene: Costs) -> Iterator[Item]:
-    """Yield every part's formula, and their sum beside the built model's."""
-    total, built = scene.now.parameters.total, count_built_parameters(scene.now.config)
-    yield Paragraph(say("parameters", "checked", total=f"{total:,}", built=f"{built:,}"), "caption")
+def show_formulas() -> Iterator[Item]:
+    """Yield every part's formula."""
     yield Table(
         key="parameter_formulas",
         frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
@@ -144,39 +125,31 @@ def show_formulas(scene: Costs) -> Iterator[Item]:
     )
 
 
-MOST_LAYER_TICKS = 6
-"""Layers that are named below their bars: a phone has no room for more."""
-
 LEAST_DIVIDED = 0.08
-"""Of the longest bar: what a bar has to reach so that its pieces have room for their names, and are drawn."""
+"""Of the longest bar: a shorter one has no room for names."""
 
 
-def component_bars(
-    key: str, count: Callable[[S], Count], unit: str, *, caption: str, alt: str, **options: Any
-) -> Bars[S]:
-    """Return a row a component of what is counted in `unit`, a piece a part."""
+def _component_bars(count: Callable[[ModelCosts], Count], unit: str, **options: Any) -> Bars[ModelCosts]:
+    """Return a row a component, a piece a part."""
 
-    def bars(subject: S) -> Mapping[str, Mapping[str, float]]:
-        whole = sum_by_component(count(subject))
+    def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
+        whole = sum_by_component(count(costs))
         short = {name for name, n in whole.items() if n < LEAST_DIVIDED * max(whole.values())}
 
         def piece(term: Term) -> tuple[str, str]:
             component = LABELS[term.component]
             return (component if component in short else term.part, component)
 
-        return {part: {component: n} for (part, component), n in count(subject).by(piece).items()}
+        return {part: {component: n} for (part, component), n in count(costs).by(piece).items()}
 
-    def notes(subject: S, pinned: S | None) -> Mapping[str, str]:
-        sums, before = sum_by_component(count(subject)), {} if pinned is None else sum_by_component(count(pinned))
-        shares = {name: write_share(sums.get(name, 0) / count(subject).total) for name in COMPONENTS}
+    def notes(costs: ModelCosts, pinned: ModelCosts | None) -> Mapping[str, str]:
+        sums, before = sum_by_component(count(costs)), {} if pinned is None else sum_by_component(count(pinned))
+        shares = {name: write_share(sums.get(name, 0) / count(costs).total) for name in COMPONENTS}
         if pinned is None:
             return shares
         return {name: f"{share} · {signed(sums.get(name, 0) - before.get(name, 0))}" for name, share in shares.items()}
 
     return Bars(
-        key=key,
-        alt=alt,
-        caption=caption,
         bars=bars,
         labels=Axis(""),
         value=_count_axis(unit),
@@ -196,7 +169,7 @@ def sum_by_component(count: Count) -> dict[str, int]:
 
 
 def list_components(count: Count) -> str:
-    """Return the components' counts in words."""
+    """Return counts by component in words."""
     return ", ".join(f"{name} {n:,}" for name, n in sum_by_component(count).items())
 
 
@@ -205,7 +178,7 @@ def _count_axis(unit: str) -> Mapping[str, Any]:
 
 
 def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
-    """Return a row a component, or a bar a block; the focus is a layer of the sidebar's model."""
+    """Return a row a component, or a bar a block."""
 
     def describe_blocks(costs: ModelCosts) -> str:
         config = costs.config
@@ -228,7 +201,7 @@ def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
     }
     if options["parameters_view"] == "components":
         caption = say("parameters", "components")
-        return component_bars(count=lambda costs: costs.parameters, unit="parameters", caption=caption, **shared)
+        return _component_bars(lambda costs: costs.parameters, "parameters", caption=caption, **shared)
     return Bars(
         caption=say("parameters", "layers"),
         bars=bars,
@@ -236,7 +209,7 @@ def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
             "layer",
             place="layer",
             numbers=lambda costs: [None, *range(costs.config.n_layers)],
-            options={"nticks": MOST_LAYER_TICKS},
+            options={"nticks": 6},  # a phone has no room for more
         ),
         value=_count_axis("parameters"),
         colours=COMPONENTS,
@@ -257,18 +230,20 @@ def _place(term: Term) -> str:
 
 
 def show_costs(scene: Costs) -> Iterator[Item]:
-    """Yield work for the sentence, work by length, and memory."""
+    """Yield work, work by length, and memory."""
     now = scene.now
     work = readable.in_units(now.flops.total, "FLOPs")
-    yield component_bars(
-        "flops_breakdown",
+
+    def tabulate_work(costs: ModelCosts) -> pd.DataFrame:
+        return readable.breakdown_table(costs.flops, costs.config, B=1, T=costs.n_tokens).set_index("part")
+
+    yield _component_bars(
         lambda costs: costs.flops,
         "FLOPs",
+        key="flops_breakdown",
         caption=say("parameters", "flops", tokens=now.n_tokens, work=work),
         alt=say("parameters", "flops.alt", components=list_components(now.flops)),
-        table=lambda costs: readable.breakdown_table(costs.flops, costs.config, B=1, T=costs.n_tokens).set_index(
-            "part"
-        ),
+        table=tabulate_work,
     )
     yield _flops_by_length(now)
     yield Table(
@@ -311,7 +286,7 @@ def _flops_by_length(now: ModelCosts) -> Chart[ModelCosts]:
 
 
 def show_by_parameters(config: ModelConfig) -> Iterator[Item]:
-    """Yield a dot a shipped encoder: parameters across, mean share right up."""
+    """Yield a dot a shipped encoder."""
     specs = [spec for spec in shipped_specs() if is_shipped(spec)]
     sizes = [accounting.count_parameters(spec.config).total for spec in specs]
     shares = [np.mean(list(table()[spec.key].shares.values())) for spec in specs]

@@ -1,6 +1,6 @@
-"""What each part of an encoder is for: one setting changed, or the ladder from the encoder of 2017 to one of today.
+"""What each part of an encoder is for: one setting changed, or the ladder from 2017 to today.
 
-Legend: R encoders, the base or that of 2017 first; S seeds; C capabilities.
+Legend: R encoders, S seeds, C capabilities.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,7 +18,7 @@ from playground.charts.chart import Axis, Control, Group, Heatmap, Item, Options
 from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array
 from playground.charts.scene import Scene
-from playground.config import SETTINGS, ModelConfig
+from playground.config import ModelConfig
 from playground.language import family
 from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES
@@ -32,13 +32,10 @@ from playground.text.wording import count_heads, count_noun, join_words, upper_f
 from playground.words import say
 
 GUESSING, CHANCE = 0.6, 0.5
-"""The highest share that is called guessing, and what guessing gets: two words are always possible."""
+"""The highest share called guessing, and chance between two words."""
 
 LEAST_CHANGE = 0.05
-"""Differences from the base that are smaller are not reported."""
-
-LARGE = ModelConfig(vocab_size=30_522, d_model=768, n_heads=12, n_layers=12, d_ff=3_072, max_len=512)
-"""The encoder of 2017, as wide and deep as BERT base."""
+"""Smaller differences are not reported."""
 
 VALUES: dict[tuple[str, Any], str] = {
     ("positions", "none"): "no positions",
@@ -50,7 +47,7 @@ VALUES: dict[tuple[str, Any], str] = {
     ("residual", False): "no residuals",
     ("causal", True): "causal mask",
 }
-"""The names of settings that are not told by their value."""
+"""Names of settings."""
 
 
 # --- what was measured
@@ -71,18 +68,18 @@ class CapabilityShares:
         return np.array([shares.mean(0) for shares in self.by_seed])
 
     def write(self, row: int, column: int) -> str:
-        """Return a cell's mean with the range of its seeds, such as `0.90 (0.89–0.91)`."""
+        """Return a cell's mean and range, such as `0.90 (0.89–0.91)`."""
         seeds = self.by_seed[row][:, column]
         return f"{seeds.mean():.2f} ({seeds.min():.2f}–{seeds.max():.2f})"
 
     def write_average(self, row: int) -> str:
-        """Return the mean over all capabilities with its range, such as `86.2% (85.9%–86.6%)`."""
+        """Return the mean over capabilities with its range."""
         seeds = self.by_seed[row].mean(1)
         return f"{seeds.mean():.1%} ({seeds.min():.1%}–{seeds.max():.1%})"
 
 
 def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
-    """Return what was measured: of the base and every single change, or of the ladder."""
+    """Return what was measured."""
     single = {name_spec(spec): spec for spec in compared_specs()}
     specs = family.ladder_specs() if view.values["parts_view"] == LADDER else single
     rows = {name: seeds for name, spec in specs.items() if (seeds := seeds_of(spec))}
@@ -91,13 +88,13 @@ def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
 
 
 def list_settings(spec: Spec) -> dict[str, Any]:
-    """Return the settings of an encoder that the base does not have, and their values."""
+    """Return the settings that differ from the base."""
     base, own = ({**vars(each.config), "causal": each.causal} for each in (Spec(), spec))
     return {name: own[name] for name in STOPS if own[name] != base[name]}
 
 
 def name_spec(spec: Spec) -> str:
-    """Name an encoder by what it changes, such as `no positions`."""
+    """Name an encoder by its changes, such as `no positions`."""
     return ", ".join(_name_value(*setting) for setting in list_settings(spec).items()) or "base"
 
 
@@ -108,7 +105,7 @@ def _name_value(setting: str, value: Any) -> str:
 
 
 def describe_lost(spec: Spec) -> str:
-    """Return which of the base's capabilities an encoder has lost (markdown)."""
+    """Return the lost capabilities (markdown)."""
     base, own = shares_of(Spec()), shares_of(spec)
     lost = {name: shares for name, shares in own.items() if fmean(shares) <= GUESSING < fmean(base[name])}
     if not lost:
@@ -122,7 +119,7 @@ def describe_lost(spec: Spec) -> str:
 
 
 def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Item]:
-    """Yield the choice of the view, its answer, every share, and what is behind the chosen one."""
+    """Yield the answer, every share, and what is behind the chosen one."""
     shares, is_ladder = scene.now, options["parts_view"] == LADDER
     place = "parts_rung" if is_ladder else "parts_row"
     row, column = min(options[place], len(shares.names) - 1), options["parts_column"]
@@ -139,17 +136,10 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     base = values_of(Spec())
     settings = {key: value for key, value in values_of(shares.specs[row]).items() if value != base[key]}
     yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": settings})))
-    if not is_ladder:
-        yield Paragraph(say("parts", "settings"), "header")
-        yield Table(key="parts_settings", frame=tabulate_settings, compares=False, is_markdown=True)
-        yield Paragraph(say("parts", "settings.caption", base=shares.write_average(0)), "caption")
-        return
-    yield Paragraph(say("parts", "rungs"), "header")
-    yield Paragraph(
-        "\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(family.RUNGS, 1))
-    )
-    costs, counted = say("parts", "panel-costs"), options["parts_counted"]
-    yield fill_panel(options, "parts_costs", costs, lambda: _show_costs(counted), ":material/calculate:")
+    if is_ladder:
+        plain = "\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(family.RUNGS, 1))
+        yield from (Paragraph(say("parts", "rungs"), "header"), Paragraph(plain))
+        yield fill_panel(options, "parts_costs", say("parts", "panel-costs"), _show_costs, ":material/calculate:")
 
 
 def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heatmap[CapabilityShares]:
@@ -189,7 +179,7 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
 
 
 def find_worst(shares: CapabilityShares) -> dict[str, Any]:
-    """Return the change that costs most, the mean shares before and after, and how many capabilities fall."""
+    """Return the change that costs most, mean shares, and how many capabilities fall."""
     means = shares.mean.mean(axis=1)
     row = 1 + int(means[1:].argmin())
     fallen = int(((shares.mean[row] <= GUESSING) & (shares.mean[0] > GUESSING)).sum())
@@ -216,24 +206,11 @@ def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -
     yield Paragraph("\n".join(lines))
 
 
-def tabulate_settings(shares: CapabilityShares) -> pd.DataFrame:
-    """Return the worst and the best value of every setting, by the average over all capabilities."""
-    table = {}
-    for setting in STOPS:
-        rows = [row for row, spec in enumerate(shares.specs) if setting in list_settings(spec)]
-        rows.sort(key=lambda row: float(shares.mean[row].mean()))
-        label = "causal mask" if setting == "causal" else SETTINGS[setting].label
-        ends = {"worst": rows[0], "best": rows[-1]} if rows else {}
-        written = {what: f"{shares.names[row]}: {shares.write_average(row)}" for what, row in ends.items()}
-        table[upper_first(label)] = written
-    return pd.DataFrame.from_dict(table, orient="index")
-
-
 # --- the ladder
 
 
 def find_climb(ladder: CapabilityShares) -> dict[str, str | int]:
-    """Return the shares right in 2017, at the top, and below and on the rung that changes most."""
+    """Return the shares in 2017, at the top, and around the rung that changes most."""
     last = len(ladder.names) - 1
     most = 1 + int(np.abs(np.diff(ladder.mean.mean(axis=1))).argmax())
     rows = {"first": 0, "top": last, "before": most - 1, "after": most}
@@ -250,19 +227,16 @@ def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
         yield Paragraph(say("parts", "paper", claim=rung.claim, source=rung.source), "caption")
 
 
-def _show_costs(counted: str) -> Iterator[Item]:
-    start, longest = family.ladder_specs()[family.START].config, LONGEST
-    if counted == "as large as BERT base":
-        start, longest = LARGE, LARGE.max_len
-    yield Control("parts_counted", say("parts", "count"))
-    yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(start, longest), compares=False, is_markdown=True)
+def _show_costs() -> Iterator[Item]:
+    start = family.ladder_specs()[family.START].config
+    yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(), compares=False, is_markdown=True)
     sizes = {"heads": count_heads(start.n_layers, start.n_heads), "width": start.d_model}
-    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=longest, **sizes), "caption")
+    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=LONGEST, **sizes), "caption")
 
 
-def tabulate_costs(start: ModelConfig, longest: int) -> pd.DataFrame:
-    """Return parameters, FLOPs and memory for `longest` tokens, with the change from the row above."""
-    counts = [_count(config, longest) for config in family.climb(start, longest)]
+def tabulate_costs() -> pd.DataFrame:
+    """Return parameters, FLOPs and memory, with the change from the row above."""
+    counts = [_count(config, LONGEST) for config in family.climb(family.ladder_specs()[family.START].config, LONGEST)]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
         for before, here in zip((counts[0], *counts), counts, strict=False)
@@ -284,5 +258,5 @@ def _write_count(what: str, count: int) -> str:
 
 
 def write_change(before: int, after: int) -> str:
-    """Return a change in percent with two digits, however small it is."""
+    """Return a change in percent, with two digits."""
     return with_minus(f"{100 * (after / before - 1):+.2g}\u00a0%") if before != after else "±0"

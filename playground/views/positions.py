@@ -1,4 +1,4 @@
-"""How words are told apart by their place: the table that is added, and what is lost without it.
+"""The page Positions: how words are told apart by their place.
 
 Legend: N positions, T real tokens, D = d_model.
 """
@@ -38,20 +38,17 @@ from playground.views.parts import describe_lost
 from playground.views.scenes import scene_of, without_changes
 from playground.words import say
 
-MAX_POSITIONS = 128
-"""Rows of the table that are drawn."""
-
-MAX_DIMENSIONS = 256
-"""Columns of the table that are drawn."""
+MAX_POSITIONS, MAX_DIMENSIONS = 128, 256
+"""Of the table, what is drawn."""
 
 MAX_DISTANCE = 33
-"""Tokens to either side that the curves of distances are drawn for."""
+"""Tokens to either side."""
 
 ROWS_HEATMAP = partial(Heatmap[Lab], flat_bar=True, height=420)
 
 
 def positions_scene(view: LinkedView) -> Scene[Lab]:
-    """Return the labs without their changes; raises as the run."""
+    """Return the labs without changes; raises as the run."""
     return scene_of(lambda lab, _: lab, without_changes(view))
 
 
@@ -75,7 +72,7 @@ def swap_words(lab: Lab, first: int, second: int) -> Swap:
 
 
 def show_positions(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Yield the page: a swap of two words, the table, and a closer view."""
+    """Yield a swap of two words, the table, and a closer view."""
     config = scene.now.config
     yield from show_swap(scene, options)
     yield Paragraph(say("positions", "trained", lost=describe_lost(change(positions="none"))))
@@ -88,7 +85,7 @@ def show_positions(scene: Scene[Lab], options: Options) -> Iterator[Item]:
 
 
 def moved(lab: Lab, first: int, second: int) -> dict[str, Array]:
-    """Return how far each output moves in a swap, (T,), with positions (if any) and without; rounding is 0."""
+    """Return how far each output moves in a swap, (T,), with and without positions; rounding is 0."""
     swap = swap_words(lab, first, second)
     changes = {"with positions": swap.placed, "without positions": swap.bare}
     if lab.config.positions == "none":
@@ -97,7 +94,7 @@ def moved(lab: Lab, first: int, second: int) -> dict[str, Array]:
 
 
 def find_order(lab: Lab, first: int, second: int) -> tuple[str, dict[str, Any]]:
-    """Return how far a swap moves outputs, `placed` or `bare` of positions, and what else tells order; or `same`."""
+    """Return how far a swap moves outputs, `placed` or `bare`, and what else tells order; or `same`."""
     swap = swap_words(lab, first, second)
     if swap.unchanged:
         return "same", {}
@@ -154,13 +151,9 @@ def _swap_bars(first: int, second: int) -> Bars[Lab]:
     )
 
 
-def has_other_table(now: Lab, pinned: Lab) -> bool:
-    """Whether both add a table, as wide and not equal."""
-    if not (now.config.has_position_table and pinned.config.has_position_table):
-        return False
-    one, other = table_rows(now), table_rows(pinned)
-    n = min(len(one), len(other))
-    return one.shape[1] == other.shape[1] and not np.array_equal(one[:n], other[:n])
+def _has_other_table(now: Lab, pinned: Lab) -> bool:
+    tables = [_drawn_rows(lab) for lab in (now, pinned) if lab.config.has_position_table]
+    return len(tables) == 2 and tables[0].shape == tables[1].shape and not np.array_equal(tables[0], tables[1])
 
 
 def _drawn_rows(lab: Lab) -> Array:
@@ -168,7 +161,7 @@ def _drawn_rows(lab: Lab) -> Array:
 
 
 def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
-    """Return the table that the model adds, or the standard one."""
+    """Return the added table, or the standard one."""
     now = scene.now
     config, (rows, columns) = now.config, _drawn_rows(now).shape
     drawn = {"rows": rows, "all": config.max_len, "columns": columns, "width": config.embedding_width}
@@ -183,7 +176,7 @@ def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
         hover="position %{y}, dimension %{x}",
         more="a larger number",
         colours=colour_scales.most_around_zero,
-        compares=scene.pinned is not None and has_other_table(now, scene.pinned),
+        compares=scene.pinned is not None and _has_other_table(now, scene.pinned),
     )
 
 
@@ -212,7 +205,7 @@ def show_distances(scene: Scene[Lab]) -> Curves[Lab]:
 
 
 def show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Yield why order gets lost, and the view that `positions_view` names."""
+    """Yield why order gets lost, and the chosen view."""
     yield Paragraph(say("positions", "equivariance"))
     yield Control("positions_view", say("positions", "view"))
     if not scene.now.config.has_position_table:
@@ -252,7 +245,7 @@ def show_similarity(scene: Scene[Lab]) -> Iterator[Item]:
 
 
 def show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
-    """Yield wavelengths of the standard table and of tutorial B's."""
+    """Yield wavelengths, standard and tutorial B's."""
     d_model, longest = scene.now.config.d_model, scene.now.config.max_len
     yield Columns(
         tuple((Paragraph(positions.formula(kind), "formula"),) for kind in ("sinusoidal", "sinusoidal-doubled"))

@@ -13,8 +13,15 @@ from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Pi
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.network import Measured
-from playground.training.variants import REGULARISERS, VariantsState, difference_noise, first_seed, measure_effects
-from playground.views.training_curves import SETS, SHARES, WatchedVariants, run_lines, tabulate_runs
+from playground.training.variants import (
+    REGULARISERS,
+    VariantResult,
+    VariantsState,
+    difference_noise,
+    first_seed,
+    measure_effects,
+)
+from playground.views.training import SETS, SHARES, evaluated_line
 from playground.words import say
 
 _COMMON = {"regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regularisers_seeds": "1"}
@@ -24,24 +31,13 @@ READY: Mapping[str, Mapping[str, Any]] = {
         "regularisers_task": "Sort", "regularisers_data": "small",
         "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
     },
-    "smoothing": _COMMON | {
-        "regularisers_task": "Copy, taught with errors", "regularisers_data": "small",
-        "regularisers_chosen": ["Label smoothing"], "regularisers_label_smoothing": 0.5,
-    },
     "clipping": _COMMON | {
         "regularisers_task": "Copy", "regularisers_data": "plenty",
         "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
         "regularisers_optimizer": "sgd", "regularisers_lr": 1,
     },
-    "no_causal_mask": _COMMON | {
-        "regularisers_task": "Next character", "regularisers_data": "small",
-        "regularisers_chosen": ["Without causal mask"],
-    },
 }  # fmt: skip
-"""The page's parameters of two runs that show what one regulariser is for.
-
-Tried with the seeds 0 to 4: what is to be expected was seen with each of them.
-"""
+"""Parameters of two runs that show what one regulariser is for, with each of the seeds 0 to 4."""
 
 LINES: Mapping[str, Mapping[str, Any]] = {
     "none": {"color": palette.NO_REGULARISER, "dash": "solid", "width": 3},
@@ -50,13 +46,13 @@ LINES: Mapping[str, Mapping[str, Any]] = {
         for field, colour in zip(REGULARISERS, palette.REGULARISERS.values(), strict=True)
     },
 }
-"""How a run is drawn, by Plotly's names; both kinds of dropout have one colour."""
+"""How a run is drawn, by Plotly's names."""
 
 COLUMNS = {
     "training %": "%.1f", "validation %": "%.1f", "gap": "%.1f", "in use %": "%.1f", "± points": "%+.1f",
     "spread": "%.1f", "loss": "%.3f", "± nats": "%+.3f",
 }  # fmt: skip
-"""Of the table of effects: names, and how their numbers are written."""
+"""Of the table of effects, with formats."""
 
 
 def show_ready() -> Iterator[Item]:
@@ -72,14 +68,14 @@ def show_ready() -> Iterator[Item]:
     yield Columns(tuple((card,) for card in cards))
 
 
-def show_answer(scene: Scene[WatchedVariants], untrained: str = "") -> Iterator[Item]:
-    """What the runs have shown by now; `untrained`: settings of the page they do not have."""
-    case, numbers = find_change(scene.now.state)
+def show_answer(scene: Scene[VariantsState], untrained: str = "") -> Iterator[Item]:
+    """What the runs have shown by now."""
+    case, numbers = find_change(scene.now)
     yield Paragraph(f"{untrained} {say('regularisers', f'answer-{case}', **numbers)}".strip(), "answer")
 
 
 def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
-    """Return the accuracies of the plain run and of what changed most; the case is how far runs are, or `seeds`."""
+    """Return the accuracies of the plain run and of what changed most, and how far the runs are."""
     effects = list(measure_effects(state).values())
     if not effects:
         return "begun", {}
@@ -87,39 +83,36 @@ def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
     if not others:
         return "plain", {"plain": plain.accuracy}
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
-    noise = f"{100 * difference_noise(plain.accuracy, state.n_answers * plain.n_seeds):.1f}"
+    noise = f"{100 * difference_noise(plain.accuracy, state.data.validation.n_answers * plain.n_seeds):.1f}"
     numbers = {"plain": plain.accuracy, "right": most.accuracy, "title": most.run.title, "runs": len(others)}
     if plain.n_seeds == 1:
         return "seed", numbers | {"noise": noise}
     return "seeds", numbers | {"noise": noise, "spread": f"{100 * most.accuracy_spread:.1f}", "seeds": plain.n_seeds}
 
 
-def show_curves(scene: Scene[WatchedVariants], options: Options) -> Iterator[Item]:
+def show_curves(scene: Scene[VariantsState], options: Options, *, grows: bool) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
     yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(scene.now)})
     measured = options["regularisers_measure"]
     sets = ("validation", "train")
     yield Columns(
-        tuple((Paragraph(say("regularisers", f"set-{name}")), runs_by_step(scene.now, name, measured)) for name in sets)
+        tuple(
+            (Paragraph(say("regularisers", f"set-{name}")), runs_by_step(scene.now, name, measured, grows))
+            for name in sets
+        )
     )
 
 
-def show_details(options: Options) -> Iterator[Item]:
-    """What each variant measures beside the plain run, and the numbers of the curves."""
-    yield Table[WatchedVariants](
+def show_details() -> Iterator[Item]:
+    """Each variant's numbers beside the plain run's."""
+    yield Table[VariantsState](
         key="regularisers_table",
-        frame=lambda watched: tabulate_effects(watched.state),
+        frame=tabulate_effects,
         formats=COLUMNS,
         widths={column: 24 + 7 * len(column) for column in COLUMNS} | {"outcome": 135},
         missing="",
     )
     yield Paragraph(say("regularisers", "table.caption"), "caption")
-    yield Table[WatchedVariants](
-        key="regularisers_curves",
-        frame=lambda watched: tabulate_runs(watched, options["regularisers_measure"]),
-        is_folded=True,
-        title=say("regularisers", "curves"),
-    )
 
 
 def tabulate_effects(state: VariantsState) -> pd.DataFrame:
@@ -137,23 +130,23 @@ def tabulate_effects(state: VariantsState) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS, "outcome"]).rename_axis("run")
 
 
-def list_legend(watched: WatchedVariants) -> list[dict[str, str]]:
+def list_legend(state: VariantsState) -> list[dict[str, str]]:
     """Return each variant's name, look, and state: `done`, `growing`, or `coming`."""
-    variants, entries = watched.state.by_variant, []
-    for run in first_seed(watched.state.runs):
+    variants, entries = state.by_variant, []
+    for run in first_seed(state.runs):
         results, line = variants.get(run.name, []), LINES[run.name]
-        is_done = sum(result.has_ended for result in results) == watched.n_seeds
-        state = "done" if is_done else "growing" if results else "coming"
-        entries.append({"name": run.title, "colour": line["color"], "dash": line["dash"], "state": state})
+        is_done = sum(result.has_ended for result in results) == state.n_seeds
+        progress = "done" if is_done else "growing" if results else "coming"
+        entries.append({"name": run.title, "colour": line["color"], "dash": line["dash"], "state": progress})
     return entries
 
 
-def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Picture[WatchedVariants]:
+def runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bool) -> Picture[VariantsState]:
     """Every run's accuracy or loss on one of `SETS`."""
     captions = {
         "train": say("regularisers", "set-train.caption"),
         "validation": say(
-            "regularisers", "set-validation.caption", rule=say("training", f"rule-{watched.data.task.name}")
+            "regularisers", "set-validation.caption", rule=say("training", f"rule-{state.data.task.name}")
         ),
     }
     return Picture(
@@ -161,21 +154,21 @@ def runs_by_step(watched: WatchedVariants, name: str, measured: Measured) -> Pic
         alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
         caption=captions[name],
         figure=lambda each: draw_runs(each, name, measured),
-        grows=watched.grows,
+        grows=grows,
     )
 
 
-def draw_runs(watched: WatchedVariants, name: str, measured: Measured) -> Figure:
-    """Draw accuracy or loss on one of `SETS`, beside what can be had without learning."""
-    n_steps, n_classes = watched.state.runs[0].recipe.steps, len(watched.data.labels)
-    level, text, y_axis = watched.data.baseline, "simple rule", SHARES
+def draw_runs(state: VariantsState, name: str, measured: Measured) -> Figure:
+    """Draw one of `SETS` beside what can be had without learning."""
+    n_steps, n_classes = state.runs[0].recipe.steps, len(state.data.labels)
+    level, text, y_axis = state.data.baseline, "simple rule", SHARES
     if measured == "loss":
         level, text = math.log(n_classes), f"guessing: ln {n_classes}"
-        losses = tabulate_runs(watched, measured).to_numpy()
+        losses = tabulate_runs(state, measured).to_numpy()
         highest = float(np.max(losses, where=np.isfinite(losses), initial=1.4 * level))
         y_axis = {"title": "loss, nats", "range": [0, 1.08 * highest]}
     level_line = figures.level_line(n_steps, level, text, width=1, dash="dot")
-    lines = [level_line, *run_lines(watched, name, measured, LINES)]
+    lines = [level_line, *run_lines(state, name, measured, LINES)]
     return figures.draw_over_steps(lines, n_steps, y_axis, height=300)
 
 
@@ -183,3 +176,51 @@ def explain_ten() -> str:
     """Return a table of the ten: what each does and where (markdown)."""
     rows = (f"| {each.title} | {say('regularisers', f'does-{name}')} |" for name, each in REGULARISERS.items())
     return "\n".join(("| | what it does, and where |", "|-|-|", *rows))
+
+
+# --- its lines
+
+Looks = Mapping[str, Mapping[str, Any]]
+"""Colour, width and dash, by the name of a variant."""
+
+
+def name_run(state: VariantsState, result: VariantResult) -> str:
+    """Return what a run is called, with its seed if there are several."""
+    return result.run.title + (f", seed {result.run.recipe.seed}" if state.n_seeds > 1 else "")
+
+
+def list_series(result: VariantResult, measured: Measured) -> dict[str, pd.Series]:
+    """Return what was measured on each of `SETS`, by step."""
+    steps, *sets = result.history.series(measured)
+    return {name: pd.Series(values, steps, dtype=float) for name, values in zip(SETS, sets, strict=True)}
+
+
+def tabulate_runs(state: VariantsState, measured: Measured) -> pd.DataFrame:
+    """Return a row an evaluation, a column a run and set."""
+    columns = {
+        f"{name_run(state, result)}, {SETS[name]}": series
+        for result in state.results
+        for name, series in list_series(result, measured).items()
+    }
+    return pd.DataFrame(columns).rename_axis("after step")
+
+
+def run_lines(state: VariantsState, name: str, measured: Measured, looks: Looks) -> Iterator[dict[str, Any]]:
+    """Yield a line a run, and a cross where it diverged."""
+    for result in state.results:
+        look, title = dict(looks[result.run.name]), name_run(state, result)
+        if state.n_seeds > 1:
+            look["width"] = 1
+        series = list_series(result, measured)[name]
+        line = evaluated_line(list(series.index), list(series), title, look, measured)
+        yield line
+        if result.outcome == "diverged":
+            step, values = len(result.history.loss), line["y"]
+            yield line | {
+                "mode": "markers",
+                "x": np.array([step], np.int32),
+                "y": values[np.isfinite(values)][-1:],
+                "marker": {"symbol": "x", "size": 10, "color": look["color"]},
+                "line": {"color": look["color"], "width": 0},
+                "hovertemplate": f"diverged at step {step}<extra>{title}</extra>",
+            }

@@ -94,21 +94,21 @@ def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
 
 
 def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_theirs(visitor: Visitor) -> None:
-    visitor.open("/?overview_more=true")
+    visitor.open("/")
     visitor.move("next query")
     for key in (*["ArrowUp"] * 12, "ArrowRight", "Shift+ArrowRight", "Shift+ArrowDown", "Shift+ArrowDown"):
         visitor.page.keyboard.press(key)  # faster than the server answers
     visitor.eventually(lambda: visitor.query().get("layer") == ["5"], "the last key in the link")
     assert visitor.settled().focused() == {"layer": 5, "head": 2, "query": 0, "key": 3}
     place = {"layer": ["5"], "head": ["2"], "query": ["0"], "key": ["3"]}
-    assert visitor.query() == {"overview_more": ["true"], **place}
+    assert visitor.query() == place
     visitor.widget("token_chips").get_by_role("button", name="tired").click()
     expect(visitor.focus("query")).to_have_value("13")
     visitor.settled().page.keyboard.press("ArrowLeft")
     expect(visitor.focus("query")).to_have_value("12")
-    visitor.settled().click_head(2, 6, "overview_attention")
-    expect(visitor.focus("head")).to_have_value("6")
     visitor.settled().go_to("Attention")
+    visitor.settled().click_head(2, 6)
+    expect(visitor.focus("head")).to_have_value("6")
     assert visitor.focused() == {"layer": 2, "head": 6, "query": 12, "key": 3}
 
     visitor.open_panel("attention_closer")

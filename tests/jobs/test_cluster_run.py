@@ -31,7 +31,7 @@ class Sum:
 class Adding(Computation[Sum]):
     """Adds 0, 1, 2, …, step by step."""
 
-    def __init__(self, n: int, fails: BaseException | None = None) -> None:
+    def __init__(self, n: int, fails: BaseException | None, device: str) -> None:
         self._state, self.fails = Sum(n), fails
 
     @property
@@ -49,15 +49,8 @@ class Adding(Computation[Sum]):
         self._state = replace(self._state, status=status)
 
 
-@dataclass(frozen=True)
-class Additions(Request[Sum]):
-    """To add n numbers."""
-
-    n: int = 6
-    fails: BaseException | None = None
-
-    def build(self) -> Adding:
-        return Adding(self.n, self.fails)
+def additions(n: int = 6, fails: BaseException | None = None) -> Request[Sum]:
+    return Request(Adding, (n, fails))
 
 
 class Machines(ClusterPool):
@@ -105,7 +98,7 @@ def started(run: ClusterRun[Sum], n: int) -> Generator[None]:
 
 def test_it_is_computed_and_its_worker_ends() -> None:
     machines = Machines()
-    run = ClusterRun(Additions(), machines)
+    run = ClusterRun(additions(), machines)
     assert (run.state, len(machines.alive)) == (None, 1)
     for _ in run.run():
         pass
@@ -117,7 +110,7 @@ def test_it_is_computed_and_its_worker_ends() -> None:
 @pytest.mark.parametrize("are_lost", [False, True])
 def test_whoever_stops_keeps_what_was_reached(are_lost: bool) -> None:
     machines = Machines()
-    run = ClusterRun(Additions(n=50), machines)
+    run = ClusterRun(additions(n=50), machines)
     started(run, 6)
     machines.are_lost = are_lost
     run.close("cancelled")
@@ -127,7 +120,7 @@ def test_whoever_stops_keeps_what_was_reached(are_lost: bool) -> None:
 
 def test_a_run_that_loses_its_workers_for_good_says_so() -> None:
     machines = Machines()
-    steps = started(ClusterRun(Additions(), machines), 1)
+    steps = started(ClusterRun(additions(), machines), 1)
     machines.are_lost = True
     with pytest.raises(ClusterError, match="lost this run's machine"):
         next(steps)
@@ -142,10 +135,11 @@ def test_a_run_that_loses_its_workers_for_good_says_so() -> None:
     ],
 )
 def test_an_error_in_a_worker_is_one_sentence_here(error: Exception, sentence: str) -> None:
-    run = ClusterRun(Additions(fails=error), Machines())
+    run = ClusterRun(additions(fails=error), Machines())
     with pytest.raises(ClusterError, match=sentence):
         next(run.run())
 
 
 def test_a_request_travels_without_what_is_there_already() -> None:
-    assert pickle.loads(pickle.dumps(Additions(n=3, data={}, threads=3))) == Additions(n=3, threads=3)
+    asked = replace(additions(), threads=3)
+    assert pickle.loads(pickle.dumps(replace(asked, data={}))) == asked

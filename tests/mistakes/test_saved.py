@@ -12,9 +12,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from playground import diagnosis as saved
+from playground.diagnosis import read_arrays
 from playground.errors import InputError
-from playground.mistakes import saved
-from playground.mistakes.saved import read_arrays
 
 ARRAYS = {"final": np.arange(6.0).reshape(1, 2, 3), "layers.0.attn.q": np.ones((1, 2, 2, 1), np.float16)}
 

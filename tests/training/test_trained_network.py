@@ -6,7 +6,6 @@ import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, replace
-from itertools import product
 from typing import Any
 
 import pytest
@@ -37,14 +36,9 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
     ("task", "changes"),
     [
         *((task, {}) for task in TASKS),
-        *product(
-            ("reverse", "characters", "seq2seq-copy"),
-            (
-                {"positions": "learned", "norm": "rms", "fused_qkv": True, "final_norm": True, "n_segments": 2},
-                {"positions": "none", "norm": "none", "activation": "silu"},
-                {"positions": "sinusoidal-doubled", "norm": "scalar", "embedding_norm": True, "residual": False},
-            ),
-        ),
+        ("reverse", {"positions": "learned", "norm": "rms", "fused_qkv": True, "final_norm": True, "n_segments": 2}),
+        ("characters", {"positions": "none", "norm": "none", "activation": "silu"}),
+        ("seq2seq-copy", {"positions": "sinusoidal-doubled", "norm": "scalar", "embedding_norm": True}),
     ],
 )
 def test_a_file_brings_everything_back(task: str, changes: dict[str, Any]) -> None:
@@ -127,16 +121,11 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("The file is damaged", lambda: trained_network.save(trained())[:-7]),
     ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
     ("“b2”", lambda: described(format="<b>2")),
-    ("recipe is damaged", lambda: safetensors.torch.save({"a": torch.ones(1)}, {"format": trained_network.FORMAT})),
     ("config is damaged", lambda: described(config="{")),
     ("recipe is damaged", lambda: described(recipe="[" * 200_000)),
-    ("recipe is damaged", lambda: described(recipe=f'{{"lr": {"9" * 10_000}}}')),
-    ("recipe is damaged", lambda: described(recipe="[1]")),
     ("recipe is damaged", lambda: forged(colour="x")),
     ("results is damaged", lambda: forged("results", steps=...)),
     ("recipe is damaged", lambda: forged(lr=float("nan"))),
-    ("recipe is damaged", lambda: forged(steps={"a": 1})),
-    ("recipe is damaged", lambda: forged(steps=10**300)),
     ("recipe is damaged", lambda: forged(text="\ud800")),
     ("recipe is damaged", lambda: described(recipe='{"\\ud800": 1}')),
     ("recipe is damaged", lambda: forged(task="[x](http://y) <b>")),
@@ -146,15 +135,11 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("2,147,483,647 layers and 20 positions", lambda: forged("config", n_layers=HUGE)),
     ("2 layers and 2,147,483,647 positions", lambda: forged("config", max_len=HUGE)),
     ("This model has", lambda: forged("config", d_model=2**30)),
-    ("another vocabulary or other norms", lambda: forged("config", vocab_size=14)),
     ("another vocabulary or other norms", lambda: forged(task="seq2seq-copy")),
-    ("another vocabulary or other norms", lambda: forged(layer_norm=False)),
     ("parameters, and holds", lambda: forged("config", n_layers=3)),
     ("results makes no sense", lambda: forged("results", validation_loss=-1.0)),
     ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
     ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),
-    ("more is not a part of this network", lambda: changed(more=torch.zeros(0))),
-    ("head.bias holds torch.int64", lambda: changed(head__bias=torch.zeros(13, dtype=torch.int64))),
     ("head.bias holds NaN", lambda: changed(head__bias=torch.full((13,), torch.nan))),
 ]
 

@@ -12,9 +12,8 @@ from playground import ModelConfig
 from playground.errors import RecipeError
 from playground.model.init import Dropout
 from playground.training.network import Tagger, evaluate
-from playground.training.recipe import OptimizerName, Recipe
+from playground.training.recipe import MASK_ID, OptimizerName, Recipe
 from playground.training.tasks import make_data
-from playground.training.tasks.task import MASK_ID
 from playground.training.trainer import (
     BestWeights,
     Trainer,
@@ -27,7 +26,7 @@ from tests.training.tiny import CONFIG, CPU, SMALL, flat_weights, train
 
 
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("task", ["copy", "reverse", "sort", "count", "seq2seq-copy", "seq2seq-reverse"])
+@pytest.mark.parametrize("task", ["copy", "count", "seq2seq-reverse"])
 def test_a_short_run_learns_something(task: str) -> None:
     trainer = train(replace(SMALL, task=task, steps=120))
     first, last = trainer.history.evaluations[0], trainer.history.evaluations[-1]
@@ -67,14 +66,6 @@ def test_each_dropout_has_its_own_probability_and_generator() -> None:
     }
     seeds = {module.p: module.generator.initial_seed() for module in drops.values() if module.generator is not None}
     assert len(set(seeds.values())) == 4
-
-
-def test_watching_changes_nothing() -> None:
-    recipe = replace(SMALL, dropout_residual=0.2)
-    watched, alone = train(recipe), train(recipe, watch=False)
-    assert watched.history.loss == alone.history.loss
-    assert torch.equal(flat_weights(watched), flat_weights(alone))
-    assert alone.history.evaluations == []
 
 
 def test_every_sequence_is_seen_before_one_is_seen_again() -> None:
@@ -120,31 +111,25 @@ def test_a_teacher_learns_first_and_is_twice_as_wide() -> None:
     assert trainer.message() == "All 4 steps are done."
 
 
-@pytest.mark.parametrize("n_train", [1, 2, 3])
-@pytest.mark.parametrize("task", ["reverse", "seq2seq-reverse"])
-def test_sequences_longer_than_the_position_table_are_refused(n_train: int, task: str) -> None:
+@pytest.mark.parametrize(("task", "needed"), [("reverse", 8), ("seq2seq-reverse", 9)])
+def test_sequences_longer_than_the_position_table_are_refused(task: str, needed: int) -> None:
     """A few training sequences may all be short; validation has long ones."""
-    recipe = replace(SMALL, task=task, length=8, n_train=n_train, steps=1)
-    needed = 9 if task == "seq2seq-reverse" else 8
-    for max_len in range(4, needed):
-        with pytest.raises(RecipeError, match=f"{needed} tokens") as caught:
-            Trainer(replace(CONFIG, max_len=max_len), recipe)
-        works: Any = caught.value.works[0]
-        Trainer(replace(CONFIG, max_len=max_len), replace(recipe, length=works))
-    Trainer(replace(CONFIG, max_len=4, positions="none"), recipe)
-    train(recipe, replace(CONFIG, max_len=needed))
+    recipe, config = replace(SMALL, task=task, length=8, n_train=1, steps=1), replace(CONFIG, max_len=needed - 1)
+    with pytest.raises(RecipeError, match=f"{needed} tokens") as caught:
+        Trainer(config, recipe)
+    works: Any = caught.value.works[0]
+    Trainer(config, replace(recipe, length=works))
+    Trainer(replace(config, positions="none"), recipe)
 
 
 @pytest.mark.parametrize(
     ("patience", "losses", "ran_away", "kept"),
     [
         (0, [2.0, 1.0, 1.5, 9.0], False, 3),
-        (0, [2.0, 1.0, 1.5, 9.0], True, 2),
         (0, [2.0, 3.0, 9.0], True, 1),  # no worse than guessing, 3 nats
         (0, [4.0, 3.5, 9.0], True, 1),  # no worse than the untrained network
         (0, [4.0, 5.0, 9.0], True, 0),
         (9, [2.0, 1.0, 1.5, 9.0], False, 1),
-        (9, [2.0, 1.0, 1.5, 9.0], True, 1),
         (9, [math.nan, math.inf], True, 0),
         (0, [1.0, math.nan], True, 0),
     ],

@@ -13,7 +13,7 @@ from playground.views.all_views import VIEWS
 LINK = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=<b>one</b>+<i>+three+two%0Afive"
 PANELS = {
     *params.FOLDS.values(), "overview_shapes", "parameters_formulas", "whatif_chosen", "whatif_tokens",
-    "similarity_ranking", "compare_head", "compare_lengths",
+    "similarity_ranking", "compare_head",
     "tutorials_mistakes", "tutorials_five",
     "encdec_show_training", "encdec_show_masks",
 }  # fmt: skip

@@ -19,7 +19,7 @@ from playground.text import characters
 from playground.views.compare import find_difference, find_head_change, show_compare
 from tests.views.scenes import SMALL, parts_of, small_run
 
-OPEN = {"compare_head": True, "compare_lengths": True}
+OPEN = {"compare_head": True}
 
 
 def draw(scene: Scene[Run], options: dict[str, bool] = OPEN) -> dict[str, Drawing]:

@@ -14,33 +14,33 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.kinds import write
+from playground.link.lab import Lab
 from playground.link.params import PARAMS
 from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
 from playground.text.wording import write_share
 from playground.training.tasks import make_data
-from playground.training.variants import VariantTraining
+from playground.training.variants import VariantsState, VariantTraining
 from playground.views.gradient_flow import (
     N_LAYERS,
     SIZES,
-    Encoders,
     draw_pair,
     find_outcome,
     find_way,
     gradient_scene,
     pair_recipe,
     pair_trainings,
+    run_back,
     show_gradient_flow,
 )
-from playground.views.training_curves import WatchedVariants
 from tests.views.scenes import SMALL, parts_of
 
 PARTS = ("whole layer", "attention", "feed-forward", "stream")
 PAIR = {"gradient_first": "no norm", "gradient_second": "pre-norm, no residual"}
 
 
-def show(**query: object) -> tuple[Scene[Encoders], list[Item]]:
+def show(**query: object) -> tuple[Scene[Lab], list[Item]]:
     """The page of a small encoder of 3 layers."""
     small = {"weights": "random", "tokenizer": "char", "d_model": 16, "n_heads": 4, "d_ff": 32, "text": "abcd"}
     asked = query if "d_model" in query else small | {"gradient_layers": 3} | query
@@ -54,7 +54,7 @@ def chart(items: list[Item], key: str) -> Any:
     return next(each for each in items if isinstance(each, Curves | Table) and each.key == key)
 
 
-def lines(scene: Scene[Encoders], items: list[Item], key: str) -> dict[str, Any]:
+def lines(scene: Scene[Lab], items: list[Item], key: str) -> dict[str, Any]:
     return {curve.name: curve.y for curve in chart(items, key).curves(scene.now)}
 
 
@@ -98,8 +98,8 @@ def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
     preset = {"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True)
     cases: dict[str, str] = {}
     for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
-        scene, _ = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
-        cases |= {each.name: find_way(scene.now.flow(each)["whole layer"])[0] for each in scene.now.pair}
+        scene, items = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
+        cases |= {name: find_way(norms)[0] for name, norms in lines(scene, items, "gradient_by_layer").items()}
     assert {name for name, case in cases.items() if case != "arrives"} == {"no norm, no residual"}
 
 
@@ -110,33 +110,28 @@ def test_what_the_encoders_do_not_share_changes_nothing() -> None:
 
 
 def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits() -> None:
-    for query in (
-        {"text": "a", "gradient_layers": 1, "positions": "none"},
-        {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"},
-    ):
+    deep = {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"}
+    for query in ({"text": "a", "gradient_layers": 1, "positions": "none"}, deep):
         scene, items = show(**query)
-        for each in items:
-            if isinstance(each, Curves):
-                draw_chart(each, scene)
+        draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
 def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
     short, long = (show(text="ab" * n)[0].now for n in (32, 50))
-    for name, norms in short.norms("stream").items():
-        np.testing.assert_array_equal(norms, long.norms("stream")[name])
-    lab = replace(long.lab, source=type(long.lab.source)(max_parameters=1_000))
+    one, other = (run_back(lab, VARIANTS[0], 3)["stream"] for lab in (short, long))
+    np.testing.assert_array_equal(one, other)
     with pytest.raises(TooLargeError):
-        replace(long, lab=lab).flow(long.pair[0])
+        run_back(replace(long, source=type(long.source)(max_parameters=1_000)), VARIANTS[0], 3)
 
 
-def train(first: str, second: str, **changes: Any) -> WatchedVariants:
+def train(first: str, second: str, **changes: Any) -> VariantsState:
     recipe = replace(pair_recipe(0), **changes)
     config, data = replace(PRESETS["minilm-l6"].config, **SIZES), make_data(recipe)
     trainings = pair_trainings(config, [BY_NAME[first], BY_NAME[second]], recipe, data)
     training = VariantTraining(trainings, data={0: data})
     for _ in training.run():
         pass
-    return WatchedVariants(training.state, data)
+    return training.state
 
 
 def test_the_pages_choices_are_the_variants() -> None:
@@ -147,12 +142,12 @@ def test_the_pages_choices_are_the_variants() -> None:
 @pytest.mark.long
 def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn() -> None:
     trained = train("pre-norm", "no norm, no residual", steps=3, n_train=64)
-    first, second = (run.config for run in trained.state.runs)
+    first, second = (run.config for run in trained.runs)
     assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
     assert second == replace(first, norm="none", norm_placement="post", residual=False)
     outcome, figure = find_outcome(trained), draw_pair(trained)
     assert (outcome["rule"], outcome["steps"]) == (trained.data.baseline, 3)
-    for line, result in zip(figure["data"][1:], trained.state.results, strict=True):
+    for line, result in zip(figure["data"][1:], trained.results, strict=True):
         assert line["y"].tolist() == pytest.approx([each.validation.accuracy for each in result.history.evaluations])
         assert result.unbatched is not None
         assert f"*{result.run.name}* **{write_share(result.unbatched.accuracy)}**" in outcome["shares"]
@@ -160,7 +155,7 @@ def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn()
 
 @pytest.mark.sweep
 def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
-    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").state.results)
+    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").results)
     assert without is not None
     assert with_residual is not None
     assert with_residual.accuracy > without.accuracy + 0.2

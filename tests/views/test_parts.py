@@ -101,16 +101,6 @@ def test_the_answer_is_the_change_that_costs_most() -> None:
     assert "*" not in parts.describe_lost(change(residual=False))
 
 
-@pytest.mark.usefixtures("measured")
-def test_every_setting_has_its_worst_and_its_best_value() -> None:
-    table = parts.tabulate_settings(scene().now)
-    positions, mask = table.loc["Positions"], table.loc["Causal mask"]
-    assert table.loc["Layers", "best"] == "4 layers: 99.2% (98.5%–99.5%)"
-    assert str(positions["worst"]).startswith("no positions: 85.2%")
-    assert len(set(mask)) == 1
-    assert len(table) == len(family.STOPS)
-
-
 # --- the ladder
 
 
@@ -169,7 +159,7 @@ def test_costs_stand_in_a_panel_with_their_changes_however_small() -> None:
     frame: Any = table.frame(ladder().now)
     assert tuple(frame.index) == NAMES
     assert frame.loc["GELU", "parameters"].endswith("(±0)")
-    assert frame.equals(parts.tabulate_costs(SPECS[START].config, 48))
+    assert frame.equals(parts.tabulate_costs())
     assert parts.write_change(1_000, 1_125) == "+12\u00a0%"
     assert parts.write_change(10_000_000, 10_000_768) == "+0.0077\u00a0%"
 

@@ -4,7 +4,7 @@ import pytest
 
 from playground import Encoder, ModelConfig, Trace
 from playground.text import characters
-from playground.views.points import name_point
+from playground.views.diagnosis import name_point
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder, ModelConfig
@@ -15,7 +14,6 @@ from playground.link.opening import Focus
 from playground.model.positions import sinusoids, wavelengths
 from playground.views.positions import (
     MAX_DISTANCE,
-    VIEWS,
     distance_rows,
     find_order,
     moved,
@@ -136,16 +134,3 @@ def test_what_distances_do_to_scores_is_drawn(kind: str) -> None:
     else:
         assert (rows[:, :10] == rows[:, :1]).all(), "the farthest range is one"
         assert (rows[:, middle - 1] != rows[:, middle + 1]).all(), "sides are told apart"
-
-
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("view", VIEWS)
-@pytest.mark.parametrize("pinned", [None, {"seed": 5}, {"d_model": 32}, {"max_len": 8}], ids=str)
-def test_plotly_takes_every_view(view: str, pinned: dict[str, Any] | None) -> None:
-    now, other = lab(), None if pinned is None else lab(**pinned)
-    for item in show(now, other, positions_view=view):
-        if isinstance(item, Chart):
-            drawing = draw_chart(item, Scene(now, FOCUS, other, "pinned"))
-            for drawn in (drawing.now, *drawing.beside):
-                go.Figure(drawn.figure)  # raises where a name or a value is none of Plotly's
-                assert drawn.table is None or len(drawn.table())

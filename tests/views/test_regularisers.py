@@ -32,8 +32,8 @@ from playground.views.regularisers import (
     show_curves,
     show_details,
     tabulate_effects,
+    tabulate_runs,
 )
-from playground.views.training_curves import WatchedVariants, tabulate_runs
 from playground.web.components.drawings import curve_data
 from tests.views.scenes import parts_of
 
@@ -41,23 +41,22 @@ N_STEPS = 6
 
 
 @cache
-def watch(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> WatchedVariants:
+def watch(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> VariantsState:
     """Runs of “Reverse”, after so many steps of all of them; at their end without a number."""
     recipe = replace(comparison_recipe("reverse", "small", 7, {}), n_validation=40, steps=N_STEPS)
-    data = make_data(recipe)
-    config = ModelConfig(vocab_size=len(data.vocabulary), **SIZES)
+    config = ModelConfig(vocab_size=len(make_data(recipe).vocabulary), **SIZES)
     training = VariantTraining(regulariser_runs(config, recipe, fields, n_seeds))
     for _ in islice(training.run(), n_done):
         pass
-    return WatchedVariants(training.state, data, grows=n_done is not None)
+    return training.state
 
 
-def show(watched: WatchedVariants, measured: Measured = "accuracy") -> list[Item]:
+def show(watched: VariantsState, measured: Measured = "accuracy", *, grows: bool = False) -> list[Item]:
     options = {"regularisers_measure": measured}
-    return parts_of([*show_curves(Scene(watched), options), *show_details(options)])
+    return parts_of([*show_curves(Scene(watched), options, grows=grows), *show_details()])
 
 
-def lines_of(watched: WatchedVariants, name: str, measured: Measured) -> list[dict[str, Any]]:
+def lines_of(watched: VariantsState, name: str, measured: Measured) -> list[dict[str, Any]]:
     """What is drawn of a set's chart, which is valid for Plotly: the level, and a line a run."""
     charts = {each.key: each for each in show(watched, measured) if isinstance(each, Picture)}
     figure = draw_chart(charts[f"regularisers_{name}"], Scene(watched)).now.figure
@@ -69,7 +68,7 @@ def lines_of(watched: WatchedVariants, name: str, measured: Measured) -> list[di
 @pytest.mark.parametrize("n_seeds", [1, 3])
 def test_a_line_is_its_run(n_seeds: int, measured: Measured) -> None:
     watched = watch("clip", "weight_decay", n_seeds=n_seeds)
-    results, guess = watched.state.results, math.log(len(watched.data.labels))
+    results, guess = watched.results, math.log(len(watched.data.labels))
     assert len(results) == 3 * n_seeds
     table = tabulate_runs(watched, measured)
     for name, called in (("train", "training set"), ("validation", "validation set")):
@@ -88,32 +87,33 @@ def test_a_line_is_its_run(n_seeds: int, measured: Measured) -> None:
 @pytest.mark.parametrize("measured", ["accuracy", "loss"])
 def test_where_a_run_diverged_its_chart_has_a_cross(measured: Measured) -> None:
     watched = watch("weight_decay")
-    none, other = watched.state.results
+    none, other = watched.results
     away = replace(none, outcome="diverged", history=replace(none.history, loss=none.history.loss[:2]))
-    shown = replace(watched, state=replace(watched.state, results=(away, other)))
+    shown = replace(watched, results=(away, other))
     cross = lines_of(shown, "train", measured)[2]
     assert curve_data(draw_runs(shown, "train", measured))["lines"][2]["cross"]
     assert cross["x"].tolist() == [2]
     assert cross["y"].tolist() == pytest.approx([getattr(none.history.evaluations[-1].train, measured)])
 
 
-def legend(watched: WatchedVariants) -> list[dict[str, str]]:
+def legend(watched: VariantsState) -> list[dict[str, str]]:
     (widget,) = (each for each in show(watched) if isinstance(each, Widget))
     return list(widget.data["entries"])
 
 
 def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ended() -> None:
     under_way, over = watch("causal", "clip", n_done=N_STEPS + 2), watch("causal", "clip")
-    planned = replace(over, state=VariantsState(over.state.runs))
+    planned = replace(over, results=())
     for watched, states in (
         (planned, ["coming"] * 3),
         (under_way, ["done", "growing", "coming"]),
         (over, ["done"] * 3),
     ):
         assert [each["state"] for each in legend(watched)] == states
-        assert {each.grows for each in show(watched) if isinstance(each, Picture)} == {watched.grows}
+        pictures = [each for each in show(watched, grows=watched is under_way) if isinstance(each, Picture)]
+        assert {each.grows for each in pictures} == {watched is under_way}
         drawn = curve_data(draw_runs(watched, "train", "accuracy"))["lines"]
-        assert len(drawn) == 1 + len(watched.state.results)
+        assert len(drawn) == 1 + len(watched.results)
     assert [each["colour"] for each in legend(over)] == [
         palette.NO_REGULARISER, palette.REGULARISERS[2], palette.REGULARISERS[8]
     ]  # fmt: skip
@@ -121,19 +121,19 @@ def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ende
 
 def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     watched = watch("clip", "weight_decay", n_seeds=3)
-    plain, *others = measure_effects(watched.state).values()
+    plain, *others = measure_effects(watched).values()
     most = max(others, key=lambda effect: abs(effect.accuracy_change))
-    case, numbers = find_change(watched.state)
+    case, numbers = find_change(watched)
     assert (case, numbers["right"], numbers["plain"]) == ("seeds", most.accuracy, plain.accuracy)
     assert (numbers["title"], numbers["spread"]) == (most.run.title, f"{100 * most.accuracy_spread:.1f}")
-    alone = watch("clip", n_done=N_STEPS + 2).state
+    alone = watch("clip", n_done=N_STEPS + 2)
     assert find_change(replace(alone, results=alone.results[:1]))[0] == "plain"
-    assert find_change(watch("clip").state)[0] == "seed"
-    assert find_change(VariantsState(watched.state.runs)) == ("begun", {})
+    assert find_change(watch("clip"))[0] == "seed"
+    assert find_change(replace(watched, results=())) == ("begun", {})
 
 
 def test_the_table_has_what_each_variant_measures_beside_the_plain_run() -> None:
-    state = watch("clip", n_seeds=2).state
+    state = watch("clip", n_seeds=2)
     table, effects = tabulate_effects(state), measure_effects(state)
     assert list(table.index) == ["plain run", "gradient clipping"]
     for title, effect in zip(table.index, effects.values(), strict=True):
@@ -142,7 +142,7 @@ def test_the_table_has_what_each_variant_measures_beside_the_plain_run() -> None
         expected |= {"± points": effect.accuracy_change, "spread": effect.accuracy_spread}
         assert {name: row[name] for name in expected} == pytest.approx({name: 100 * n for name, n in expected.items()})
         assert (row["loss"], row["± nats"]) == (effect.loss, effect.loss_change)
-    begun = tabulate_effects(watch("clip", n_done=N_STEPS + 2).state)
+    begun = tabulate_effects(watch("clip", n_done=N_STEPS + 2))
     assert list(begun["outcome"]) == ["finished", "training"]
     assert begun["spread"].isna().all()
     assert begun.loc["gradient clipping"].drop("outcome").isna().all()

@@ -1,7 +1,6 @@
 """The view Training on values: what is shown of a run is its history, its attention and its network's answers."""
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
@@ -13,17 +12,14 @@ import pytest
 from numpy.typing import NDArray
 
 from playground.charts import palette
-from playground.charts.chart import Button, Control, Heatmap, Item, Menu, Paragraph, Picture, Table
-from playground.charts.draw import Drawn, draw_chart, draw_table
+from playground.charts.chart import Control, Heatmap, Item, Menu, Paragraph, Picture
+from playground.charts.draw import Drawn, draw_chart
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
-from playground.training.answers import Sample
-from playground.training.job import TrainingRequest, TrainingState
-from playground.training.network import Evaluation, History, Measure
+from playground.training.network import Evaluation, History, Measure, Sample
 from playground.training.tasks import TASKS
+from playground.training.variants import Training, TrainingState
 from playground.views import training as view
-from playground.views import training_curves as curves
-from playground.views.training import WatchedRun, watch
 from tests.training.trained import CONFIG, RECIPE
 from tests.views.scenes import parts_of
 
@@ -34,15 +30,11 @@ ATTENTION = {"training_attention": "self", "training_moment": 20, "training_laye
 @cache
 def ended(**changes: Any) -> TrainingState:
     """A run that has ended, as others see it."""
-    run = TrainingRequest(CONFIG, replace(RECIPE, **changes)).build()
+    run = Training(CONFIG, replace(RECIPE, **changes))
     for _ in run.run():
         pass
     run.close("finished")
     return run.state
-
-
-def scene(state: TrainingState, *, grows: bool = False) -> Scene[WatchedRun]:
-    return Scene(watch(state, 2.6, grows=grows))
 
 
 def drawn(items: Sequence[Item], run: Scene[Any]) -> dict[str, Drawn]:
@@ -83,10 +75,10 @@ def level(figure: Figure) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("grows", [True, False])
-def test_four_charts_and_five_numbers_are_the_history(grows: bool) -> None:
+def test_four_charts_are_the_history(grows: bool) -> None:
     state = ended(clip=0.5)
-    history, run = state.history, scene(state, grows=grows)
-    items = parts_of([*view.show_curves(run), *view.show_details(run)])
+    history, run = state.history, Scene(state)
+    items = parts_of([*view.show_curves(run, grows=grows), *view.show_details(run, grows=grows)])
     charts = drawn(items, run)
     looks = history.evaluations
     for key, number, values, y_title in (
@@ -103,32 +95,18 @@ def test_four_charts_and_five_numbers_are_the_history(grows: bool) -> None:
         assert (titles, figure["layout"]["uirevision"]) == (["step", y_title], "keep")
     assert level(charts["training_gradient"].figure)["text"][1] == "clipped to 0.5"
     assert {chart.chart.grows for chart in charts.values()} == {grows}
-    (numbers,) = (each.text for each in items if isinstance(each, Paragraph) and " · " in each.text)
-    last = looks[-1]
-    assert re.findall(r"\*\*(.*?)\*\*", numbers) == [
-        f"{last.validation.loss:.4f}", f"{last.validation.accuracy:.1%}", f"{last.train.accuracy:.1%}",
-        f"{last.tokens_per_second:,.0f}", "3 s",
-    ]  # fmt: skip
-    tables = [draw_table(each, run) for each in items if isinstance(each, Table)]
-    assert len(tables) == (0 if grows else 2)
-    for both, every in [tables] if tables else []:
-        assert both["validation loss"].to_dict() == {look.step: look.validation.loss for look in looks}
-        assert [list(every[name]) for name in every] == [history.loss, history.lr, history.grad_norm]
 
 
 def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_that_were_kept() -> None:
-    state = replace(ended(), trained=None, history=History(evaluations=evaluations(60)))
-    last = state.history.evaluations[-1].validation
-    assert watch(state, 0, grows=True).latest == (60, last.loss, last.accuracy)
-    assert watch(replace(state, history=History()), 0, grows=True).latest is None
+    under_way = replace(ended(), trained=None, history=History(evaluations=evaluations(60)))
+    last = under_way.history.evaluations[-1].validation
+    assert under_way.latest == (60, last.loss, last.accuracy)
     kept = ended().trained
     assert kept is not None
     earlier = replace(kept, results=replace(kept.results, kept_step=4, validation_loss=1.25, validation_accuracy=0.5))
-    shown = watch(replace(ended(), trained=earlier, history=state.history), 0, grows=False)
+    shown = replace(under_way, trained=earlier)
     assert shown.latest == (4, 1.25, 0.5)
-    assert "Training accuracy" not in view.list_metrics(shown), "it was not measured there"
-    nothing = TrainingState(CONFIG, RECIPE, state.data, History())
-    assert list(view.list_metrics(watch(nothing, 0, grows=True))) == ["Time"]
+    assert replace(under_way, history=History()).latest is None
     answer = view.show_answer(RECIPE, 60, 0.5, 0.113, "Told.").text
     assert answer.startswith("Told. After 60 of")
     assert "**50.0%**" in answer
@@ -140,7 +118,7 @@ def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_th
 
 def test_the_losses_are_those_given() -> None:
     history = History(loss=batches(90), evaluations=evaluations(90))
-    figure = curves.draw_losses(history, 600, 13)
+    figure = view.draw_losses(history, 600, 13)
     np.testing.assert_array_equal(trace(figure, "batches")["y"], floats(batches(90)))
     np.testing.assert_array_equal(trace(figure, "batches")["x"], np.arange(1, 91))
     for name, colour, first in (("training set", palette.TRAINING, 2.5), ("validation set", palette.VALIDATION, 2.6)):
@@ -152,18 +130,17 @@ def test_the_losses_are_those_given() -> None:
     assert level(figure)["text"][1] == "guessing: ln 13 = 2.56"
 
 
-def test_a_loss_that_runs_away_is_drawn_on_a_log_axis_up_to_its_last_finite_value() -> None:
+def test_a_loss_that_runs_away_is_drawn_up_to_its_last_finite_value() -> None:
     values = [*batches(20), 100.0, 1e5, math.inf, math.nan, *[1.0] * 16]
-    figure = curves.draw_losses(History(loss=values, evaluations=evaluations(40)), 40, 13)
-    assert figure["layout"]["yaxis"]["type"] == "log"
-    assert "log scale" in figure["layout"]["yaxis"]["title"]["text"]
+    figure = view.draw_losses(History(loss=values, evaluations=evaluations(40)), 40, 13)
+    assert figure["layout"]["yaxis"]["range"] == [0, 4 * math.log(13)]
     np.testing.assert_array_equal(trace(figure, "batches")["y"], floats(values[:22]))
 
 
 @pytest.mark.parametrize("n", [1, 99, 100, 101, 5_000])
 def test_long_curves_are_thinned_by_averages_and_nothing_is_left_out(n: int) -> None:
     values = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    at, means = curves.thinned(values)
+    at, means = view.thinned(values)
     size = -(-n // 100)
     assert len(at) == len(means) == -(-n // size) <= 100
     windows = [range(start, min(start + size, n)) for start in range(0, n, size)]
@@ -175,7 +152,7 @@ def test_long_curves_are_thinned_by_averages_and_nothing_is_left_out(n: int) -> 
 @pytest.mark.parametrize("warmup", [1, 10, 777, 4_000])
 def test_a_rate_is_drawn_with_its_peak_at_its_step(warmup: int) -> None:
     rates = [2e-3 * min(step / warmup, math.sqrt(warmup / step)) for step in range(1, 5_001)]
-    (line,) = curves.draw_rates(rates, 5_000)["data"]
+    (line,) = view.draw_rates(rates, 5_000)["data"]
     assert len(line["x"]) <= 52
     assert line["y"].max() == np.float32(2e-3)
     assert line["x"][line["y"].argmax()] == warmup
@@ -188,8 +165,8 @@ def test_a_rate_is_drawn_with_its_peak_at_its_step(warmup: int) -> None:
 
 def attention(state: TrainingState, **options: Any) -> tuple[list[Item], Drawn]:
     """The view's items, and its map."""
-    items = parts_of(view.show_attention(scene(state), ATTENTION | options))
-    return items, drawn(items, scene(state))["training_pattern"]
+    items = parts_of(view.show_attention(Scene(state), ATTENTION | options))
+    return items, drawn(items, Scene(state))["training_pattern"]
 
 
 @pytest.mark.parametrize(("task", "name"), [("reverse", "self"), ("seq2seq-reverse", "cross")])
@@ -205,29 +182,13 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
     menus = [[*each.names.values()] for each in items if isinstance(each, Menu)]
     assert menus == ([list(final)] if len(final) > 1 else [])
-    buttons = [each for each in items if isinstance(each, Button)]
-    most = view.most_changed_head(state.history.snapshots, name)
-    assert [each.is_disabled for each in buttons] == [most == (1, 1)]
-    assert [tuple(each.chooses.values()) for each in buttons] == [most]
 
 
 def test_attention_that_is_too_large_to_keep_has_no_map() -> None:
     state = ended()
-    run = scene(replace(state, history=replace(state.history, snapshots={})))
-    assert [type(each) for each in view.show_attention(run, ATTENTION)] == [Paragraph, Paragraph]
-    begun = scene(replace(state, history=History()), grows=True)
-    assert list(view.show_attention(begun, ATTENTION)) == []
-
-
-def test_the_head_that_learnt_most_is_the_one_whose_rows_have_moved_most() -> None:
-    before = np.full((2, 3, 4, 4), 0.25, np.float32)
-    middle, after = before.copy(), before.copy()
-    middle[0, 0] = np.eye(4)
-    after[1, 2] = np.eye(4)
-    after[0, 1, 0] = [1, 0, 0, 0]
-    snapshots = {step: {"self": pattern} for step, pattern in enumerate((before, middle, after))}
-    assert view.most_changed_head(snapshots, "self") == (1, 2)
-    assert view.most_changed_head({0: snapshots[0]}, "self") is None
+    for history, n_items in ((replace(state.history, snapshots={}), 2), (History(), 0)):
+        run = Scene(replace(state, history=history))
+        assert [type(each) for each in view.show_attention(run, ATTENTION)] == [Paragraph] * n_items
 
 
 # --- the trained network
@@ -239,3 +200,9 @@ def test_what_is_wrong_in_an_answer_is_marked_and_what_is_missing_too() -> None:
     marked = ["a b c", ":red-background[b] b c", "a :red-background[– –]", r"a b c :red-background[\*]"]
     assert list(frame["it says"]) == marked
     assert list(frame["mistakes"]) == ["none", "1 of 3", "2 of 3", "1 of 4"]
+
+
+def test_the_next_characters_are_the_likeliest_ten() -> None:
+    chart = view.next_characters({letter: 1 / n for n, letter in enumerate("abcdefghijkl", start=2)})
+    assert chart.bars(None) == {"": {letter: 1 / n for n, letter in enumerate("abcdefghij", start=2)}}  # type: ignore[arg-type]
+    assert "12 characters" in chart.caption

@@ -16,7 +16,7 @@ SETUP: dict[str, str] = {
     "seed": "12345",
 }
 VIEWS: dict[str, dict[str, str]] = {
-    "": {"overview_more": "true"},
+    "": {"overview_shapes": "true"},
     "attention": {"layer": "2", "head": "3", "query": "4", "attention_closer": "true", "attention_view": "rollout"},
     "norms": {"norms_view": "statistics", "query": "7"},
     "parameters": {"parameters_view": "layers"},
@@ -34,7 +34,7 @@ VIEWS: dict[str, dict[str, str]] = {
     "parts": {"parts_row": "3", "parts_column": "4"},
     "training": {"training_task": "Sort", "training_lr": "0.001", "training_warmup": "50"},
     "regularisers": {"regularisers_task": "Sort", "regularisers_clip": "0.5", "regularisers_measure": "loss"},
-    "tutorials": {"tutorials_against": "B", "tutorials_letter": "C", "tutorials_differences": "true"},
+    "tutorials": {"tutorials_letter": "C", "tutorials_differences": "true"},
     "exercises": {"exercises_key": "number-of-heads", "exercises_variant": "3"},
     "lessons": {},
     "diagnosis": {},

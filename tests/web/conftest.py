@@ -11,10 +11,10 @@ from streamlit.testing.v1 import app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
 
 from playground.jobs import JobPool
-from playground.training.job import Speed
+from playground.training import variants
+from playground.training.trainer import Speed
 from playground.web.session import experiments
 from playground.web.session.services import other_services, services
-from playground.web.views import regularisers
 from tests.web.app_test import SESSION
 from tests.web.experiment_pages import short_comparison
 
@@ -50,7 +50,7 @@ def own_networks(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 @pytest.fixture
 def one_experiment_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A queue of the test's own, on a machine that is known to be fast; nothing runs on after the test."""
-    monkeypatch.setattr(regularisers, "comparison_recipe", short_comparison)
+    monkeypatch.setattr(variants, "comparison_recipe", short_comparison)
     pool = JobPool(1, max_results=8, max_bytes=10**8)
     monkeypatch.setattr(experiments, "machine_speed", lambda: Speed(1e-6, 1e-12))
     clear_session_resource_cache(SESSION)  # every AppTest has the same session: what an earlier test had is forgotten

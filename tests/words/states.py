@@ -43,7 +43,7 @@ OWN_STATES = {
         "solved": "lab_seed=2&lab_accused=no-score-scale",
     },
     "parts": {"one part away": "", "ladder": f"parts_view={LADDER.replace(' ', '+')}"},
-    "tutorials": {letter: f"tutorials_letter={letter}&tutorials_against=B" for letter in "ABCDE"},
+    "tutorials": {letter: f"tutorials_letter={letter}" for letter in "ABCDE"},
 }
 """Those of pages that do not depend on the text or the encoder."""
 

@@ -5,7 +5,6 @@ Legend: N windows, T characters in each.
 
 from collections import Counter
 from collections.abc import Collection
-from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -16,15 +15,15 @@ from torch import Tensor
 from playground.errors import RecipeError
 from playground.text.sentences import CONTROL, replace_surrogates
 from playground.text.tokenizer import english_texts
-from playground.training.tasks.task import (
+from playground.training.recipe import (
     IGNORE,
     MASK,
     MASK_ID,
     SPECIALS,
     UNKNOWN_ID,
     Data,
-    DataRecipe,
     Examples,
+    Recipe,
     Task,
     build_data,
     generator,
@@ -32,10 +31,10 @@ from playground.training.tasks.task import (
 )
 
 HIDDEN = 0.15
-"""Share of hidden characters (Devlin et al. 2018, section 3.1)."""
+"""Share of hidden characters; unlike Devlin et al. 2018, section 3.1, none is replaced by another."""
 
 MAX_KINDS = 200
-"""Different characters of a visitor's text; rarer ones are [UNK]."""
+"""Of a text; rarer ones are [UNK]."""
 
 HELD_BACK = 10
 """The last 1/HELD_BACK of the text is for validation."""
@@ -45,36 +44,30 @@ TYPEWRITTEN = str.maketrans({"“": '"', "”": '"', "‘": "'", "’": "'", "�
 
 
 def hide_characters(ids: Tensor, random: torch.Generator) -> Examples:
-    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → examples.
-
-    Unlike Devlin et al. 2018, section 3.1, no token is replaced by another.
-    """
+    """Put [MASK] for 15 % of every window's tokens, one at least: (N, T) → examples."""
     n_hidden = max(1, round(HIDDEN * ids.shape[1]))
     places = torch.rand(ids.shape, generator=random).topk(n_hidden, dim=1).indices
     hidden = torch.zeros(ids.shape, dtype=torch.bool).scatter(1, places, True)
     return Examples(ids.masked_fill(hidden, MASK_ID), ids.masked_fill(~hidden, IGNORE))
 
 
-@dataclass(frozen=True, eq=False)
 class TextTask(Task):
     """A task on windows of text: which character a [MASK] hides, or which comes next."""
 
-    _: KW_ONLY
-    reads_text: bool = True
-
-    def make_data(self, recipe: DataRecipe) -> Data:
+    def make_data(self, recipe: Recipe) -> Data:
         """Return windows with targets; RecipeError if the text can't be learnt from."""
-        windows = cut_windows(recipe, recipe.length + self.predicts_next)
+        vocabulary, train_text, *windows, first = cut_windows(recipe, recipe.length + self.predicts_next)
         if self.predicts_next:
-            parts = (windows.train, windows.validation)
-            train, validation = (Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in parts)
-            baseline = _commonest_follower_share(windows.train_text, validation)
-            return build_data(self, windows.vocabulary, train, validation, windows.first, baseline=baseline)
-        train = hide_characters(windows.train, generator(recipe.seed, "training gaps"))
-        validation = hide_characters(windows.validation, generator(recipe.seed, "validation gaps"))
+            train, validation = (Examples(ids[:, :-1].contiguous(), ids[:, 1:].contiguous()) for ids in windows)
+            baseline = _commonest_follower_share(train_text, validation)
+            return build_data(self, vocabulary, train, validation, first, baseline=baseline)
+        train, validation = (
+            hide_characters(ids, generator(recipe.seed, f"{name} gaps"))
+            for ids, name in zip(windows, ("training", "validation"), strict=True)
+        )
         hidden = (validation.targets[0] != IGNORE).tolist()
-        example = "".join(MASK if gap else character for gap, character in zip(hidden, windows.first, strict=True))
-        return build_data(self, windows.vocabulary, train, validation, example)
+        example = "".join(MASK if gap else character for gap, character in zip(hidden, first, strict=True))
+        return build_data(self, vocabulary, train, validation, example)
 
 
 def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
@@ -84,22 +77,12 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
     return share_right(counts.argmax(1)[validation.ids], validation.targets)
 
 
-@dataclass(frozen=True)
-class Windows:
-    """Windows for training and validation, (N, T) int64; none in both."""
+def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Tensor, Tensor, str]:
+    """Cut different windows of a text at random places; RecipeError if that can't be.
 
-    vocabulary: tuple[str, ...]
-    """In the order of ids."""
-    train: Tensor
-    validation: Tensor
-    train_text: Tensor
-    """(characters,) int64, everything that training may see."""
-    first: str
-    """The first validation window as text."""
-
-
-def cut_windows(recipe: DataRecipe, width: int) -> Windows:
-    """Cut windows at random places; RecipeError for a text that is blank, too short or repeats itself."""
+    Returns the vocabulary, ids of what training may see, windows for training and validation, (N, width), and the
+    first of the latter as text.
+    """
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
     held_back = len(text) // HELD_BACK
@@ -115,13 +98,9 @@ def cut_windows(recipe: DataRecipe, width: int) -> Windows:
         raise _text_error(recipe, reason, "a text that goes on with something new")
     steps = torch.arange(width)
     train_starts, (first, *_) = torch.tensor([*train.values()]), validation
-    return Windows(
-        vocabulary=(*SPECIALS, *kinds),
-        train=ids[train_starts[:, None] + steps],
-        validation=ids[len(seen) + torch.tensor([*validation.values()])[:, None] + steps],
-        train_text=ids[: len(seen)],
-        first=first,
-    )
+    seen_windows = ids[train_starts[:, None] + steps]
+    unseen_windows = ids[len(seen) + torch.tensor([*validation.values()])[:, None] + steps]
+    return (*SPECIALS, *kinds), ids[: len(seen)], seen_windows, unseen_windows, first
 
 
 @lru_cache(maxsize=1)
@@ -136,7 +115,7 @@ def clean(text: str) -> str:
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
 
 
-def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
+def _kinds(recipe: Recipe, text: str) -> tuple[str, ...]:
     kinds = Counter(text)
     if not kinds:
         raise _text_error(recipe, "is blank", "a text with letters")
@@ -146,7 +125,7 @@ def _kinds(recipe: DataRecipe, text: str) -> tuple[str, ...]:
     return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
 
 
-def _text_error(recipe: DataRecipe, reason: str, works: str) -> RecipeError:
+def _text_error(recipe: Recipe, reason: str, works: str) -> RecipeError:
     shown = recipe.text if len(recipe.text) <= 20 else f"{recipe.text[:20]}…"
     return RecipeError("text", shown, reason, (works,))
 
@@ -173,12 +152,14 @@ def _starts(
 MASKED = TextTask(
     "masked",
     "Fill in the gaps",
+    reads_text=True,
     defaults={"length": 32, "n_train": 16_384, "lr": 3e-3, "steps": 1_000},
     ablation_sizes={"length": 16},
 )
 CHARACTERS = TextTask(
     "characters",
     "Next character",
+    reads_text=True,
     defaults={"length": 64, "n_train": 16_384, "batch_size": 32, "lr": 4e-3},
     ablation_sizes={"length": 16},
     predicts_next=True,

@@ -1,6 +1,6 @@
-"""Short English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
+"""English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
 
-Legend: N sentences, T words in the longest. Ids are 0 after the end.
+Legend: N sentences, T words in the longest.
 """
 
 import re
@@ -12,8 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from playground.training.recipe import Recipe
 from playground.training.tasks.symbol_tasks import DECODER_COPY, Drawn
-from playground.training.tasks.task import DataRecipe
 
 _WORDS = {
     "article": "the le la, a un une, my mon ma, this ce cette",
@@ -66,7 +66,7 @@ _TRANSLATIONS = torch.tensor(
 """(English words, 2): masculine, feminine."""
 
 
-def translate(ids: Tensor, _: int) -> Tensor:
+def translate(ids: Tensor) -> Tensor:
     """Return the French words, (N, T) → (N, T)."""
     word = _word_numbers(ids)
     is_noun = _is_of_class(word, "noun")
@@ -96,7 +96,7 @@ def _is_of_class(word: Tensor, word_class: str) -> Tensor:
     return torch.from_numpy(_CLASS)[word] == WORD_CLASSES.index(word_class)
 
 
-def draw_sentences(recipe: DataRecipe, n: int, random: torch.Generator) -> Drawn:
+def draw_sentences(recipe: Recipe, n: int, random: torch.Generator) -> Drawn:
     """Draw sentences, lengths uniform from two words."""
     length = recipe.length
     lengths = torch.randint(_SHORTEST, length + 1, (n, 1), generator=random).numpy()
@@ -143,6 +143,6 @@ def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
 
 @lru_cache(maxsize=256)
 def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """Return phrases that fill so many words, or leave room for more."""
+    """Return phrases that fit."""
     fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
     return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)

@@ -102,9 +102,9 @@ def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
     slot.update_shown()
     is_shown = values["weights"] == "trained here"
     follows = not values["run"] if is_shown else is_training_page()
-    if slot.newest is None or not follows or key_in(values["run"]) == slot.newest.key:
+    if slot.trained is None or not follows or key_in(values["run"]) == slot.trained.run_key:
         return dict(values)
-    return {**values, "run": slot.newest.name}
+    return {**values, "run": slot.trained.run_name}
 
 
 def _settle(
@@ -128,7 +128,7 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
             "open the file in the sidebar to see yours."
         ]
     is_shown = settled["weights"] == "trained here"
-    if not is_shown and not (is_training_page() and settled["run"] and not own_models.shown_run(settled["run"])):
+    if not is_shown and not (is_training_page() and settled["run"] and not own_models.shown_network(settled["run"])):
         return []
     return [
         "This server has not kept what the link's network has learnt: its weights are random until **Start** on the "

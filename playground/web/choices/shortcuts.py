@@ -8,12 +8,23 @@ import streamlit as st
 from playground.language.text import english_tokenizer
 from playground.link import params
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, LOCKED, OWN, PARAMS, SHARED, SMALL, TASK_TITLES
+from playground.link.params import (
+    ARCHITECTURE,
+    DEFAULT_TEXT,
+    FOCUS,
+    LOCKED,
+    OWN,
+    PARAMS,
+    SHARED,
+    SMALL,
+    TASK_TITLES,
+    write_all,
+)
 from playground.link.query import read, shape_to_train, values_of_preset
 from playground.model.changes import Change
 from playground.text import split_sentences
 from playground.training.tasks import TASKS
-from playground.training.trained_network import KeptRun
+from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, keep_replaced
 from playground.web.session import caches
@@ -39,8 +50,8 @@ def choose(chosen: Mapping[str, Any]) -> None:
 
 
 def choose_places(**chosen: object) -> None:
-    """Choose places of the focus, or values of a page's own parameters, checked like a link's."""
-    readings = {key: read(key, [str(value)]) for key, value in chosen.items() if key in PARAMS}
+    """Choose places of the focus, or values of a page's own parameters, which are checked like a link's."""
+    readings = {key: read(key, write_all(value)) for key, value in chosen.items() if key in PARAMS}
     setup.set_values({key: value for key, (value, complaint) in readings.items() if complaint is None})
 
 
@@ -99,11 +110,10 @@ def use_task_defaults() -> None:
         st.session_state[key] = defaults.get(name, OWN[key].default)
 
 
-def choose_run(run: KeptRun) -> None:
+def choose_run(trained: TrainedNetwork) -> None:
     """Choose a trained network, and an example of its task if it knows less than half of the text."""
     keep_replaced()
-    trained = run.network
-    choose_values({"weights": "trained here", "untrained": False, "run": run.name})
+    choose_values({"weights": "trained here", "untrained": False, "run": trained.run_name})
     sentences = split_sentences(current_value("text")).sentences
     unknown = [each for row in trained.tokenizer.encode_batch(sentences).unknown for each in row]
     if 2 * sum(unknown) > len(unknown) or not unknown:

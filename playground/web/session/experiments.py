@@ -1,7 +1,7 @@
-"""A visitor's experiments: run in the background, stopped when the connection breaks; and what they need to start."""
+"""A visitor's experiments in the background, stopped when the connection breaks."""
 
-from collections.abc import Hashable, Sequence
-from dataclasses import fields, replace
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -9,21 +9,19 @@ import streamlit as st
 
 from playground.accounting import count_flops
 from playground.config import ModelConfig
-from playground.jobs import JobHandle, JobStatus, Request
-from playground.jobs.pool import OnEnd, S
-from playground.language.learner import Learning, LearningRequest
+from playground.jobs import Computation, JobHandle, JobStatus, OnEnd, Request, S
+from playground.language.learner import Learner, Learning
 from playground.language.network import Spec, save
-from playground.training.job import Speed, measure_speed
 from playground.training.network import count_network
-from playground.training.recipe import Recipe, teacher_config
-from playground.training.tasks import TASKS, Data, make_data
-from playground.training.tasks.task import DataRecipe
-from playground.training.variants import VariantRun, VariantsRequest, VariantsState, seeds_of
+from playground.training.recipe import DATA_FIELDS, Data, Recipe, teacher_config
+from playground.training.tasks import TASKS, make_data
+from playground.training.trainer import Speed, measure_speed
+from playground.training.variants import VariantRun, VariantsState, VariantTraining, seeds_of
 from playground.web.session.own_models import SessionExperiments, session_models
 from playground.web.session.services import MemoryReservation, services
 
 DELAY = 2.0
-"""How many times as long as measured a run takes, beside pages that are drawn."""
+"""Ratio of a run's time beside pages to what is measured."""
 
 Experiment = JobHandle
 
@@ -37,18 +35,21 @@ def join_experiment(
     key: Hashable,
     keep: bool = True,
 ) -> Experiment[S]:
-    """Start a job, or join an equal one.
+    """Start a job, or join an equal one; it fails if the server has less than `n_bytes` of memory for it.
 
-    Args:
-        inputs: to compare with the page's settings.
-        request: what to compute; on_end, key and keep as of `JobPool.join`.
-        n_bytes: memory until the end; the job fails if the server has less.
+    `inputs` are compared with the page's settings; the others are those of `JobPool.join`.
     """
     memory, budget = MemoryReservation(n_bytes), services().memory
     on_start, on_over = partial(budget.reserve, memory), lambda _: budget.release(memory)
     handle = services().pool.join(key, request, on_end, keep=keep, on_start=on_start, on_over=on_over)
     handle.inputs = inputs
     return handle
+
+
+def request(kind: Callable[..., Computation[S]], arguments: tuple[Any, ...], data: Any = None) -> Request[S]:
+    """Return what to compute, on this server's device."""
+    here = services()
+    return Request(kind, arguments, str(here.device), here.settings.threads, data)
 
 
 def session_experiments() -> SessionExperiments:
@@ -65,12 +66,12 @@ def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
 _TEXT_BYTES = 16_000_000
 
 _TRAINING_BYTES = 6 * 4
-"""Bytes for each parameter: weight, gradient, Adam's two averages, and a copy that is kept while another is made."""
+"""Bytes for each parameter: weight, gradient, Adam's two averages, two copies."""
 
 
 def training_data(recipe: Recipe) -> Data:
-    """Return the recipe's data, which many runs and visitors share; RecipeError if there can be none."""
-    return _cached_data(Recipe(**{field.name: vars(recipe)[field.name] for field in fields(DataRecipe)}))
+    """Return the recipe's data, which runs share; RecipeError if there can be none."""
+    return _cached_data(Recipe(**{name: vars(recipe)[name] for name in DATA_FIELDS}))
 
 
 def validation_data(recipe: Recipe) -> Data:
@@ -85,7 +86,7 @@ def _cached_data(recipe: Recipe) -> Data:
 
 @st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
 def machine_speed() -> Speed:
-    """Return how fast runs train here; BusyError if no turn to measure it came free."""
+    """Return how fast runs train here; BusyError if no turn came free."""
     with services().turns.take():
         measured = measure_speed(services().device)
     return Speed(DELAY * measured.layer, DELAY * measured.operation)
@@ -104,7 +105,7 @@ def idle_fields(recipe: Recipe) -> set[str]:
 
 
 def without_idle(recipe: Recipe) -> Recipe:
-    """Return the recipe with every setting that changes nothing at its default, so that equal runs are equal."""
+    """Return the recipe with idle settings at their defaults, so that equal runs are equal."""
     return replace(recipe, **{name: vars(Recipe())[name] for name in idle_fields(recipe)})
 
 
@@ -115,11 +116,11 @@ def seconds_of(runs: Sequence[VariantRun]) -> float:
 
 
 def join_variants(runs: tuple[VariantRun, ...]) -> Experiment[VariantsState]:
-    """Take part in these runs; start them in the background if nobody has yet."""
+    """Take part in these runs."""
     data = {seed: training_data(replace(runs[0].recipe, seed=seed)) for seed in seeds_of(runs)}
     return join_experiment(
         runs,
-        VariantsRequest(runs, device=str(services().device), threads=services().settings.threads, data=data),
+        request(VariantTraining, (runs,), data),
         n_bytes=max(training_bytes(run.config, run.recipe, *data.values()) for run in runs),
         key=runs,
     )
@@ -133,7 +134,7 @@ _BASE_SECONDS = 60.0
 
 
 def learning_seconds(spec: Spec) -> float:
-    """Return about how long a network of the small English is trained for."""
+    """Return about how long training it takes."""
     n_tokens, base = 24, Spec()
     work = count_flops(spec.config, n_tokens).total / count_flops(base.config, n_tokens).total
     return _BASE_SECONDS * max(work, spec.config.n_layers / base.config.n_layers)
@@ -148,7 +149,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
     return join_experiment(
         spec,
-        LearningRequest(spec=spec, device=str(services().device), threads=services().settings.threads),
+        request(Learner, (spec,)),
         keep,
         n_bytes=_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES,
         key=spec,
@@ -156,7 +157,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
 
 
 def training_bytes(config: ModelConfig, recipe: Recipe, *data: Data) -> int:
-    """Return the bytes of a run, its teacher and its data."""
+    """Return the memory of a run, its teacher and all data held as long."""
     networks = (config, teacher_config(config)) if recipe.distill > 0 else (config,)
     parts = (part for each in data for examples in (each.train, each.validation) for part in vars(examples).values())
     n_data: int = sum(part.nbytes for part in parts)

@@ -4,7 +4,7 @@ import copy
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
@@ -19,7 +19,7 @@ from playground.runs.budget import check_budget
 from playground.text import Tokenizer, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.training.network import Network
-from playground.training.trained_network import KeptRun, TrainedNetwork, key_in, load, run_key, save
+from playground.training.trained_network import TrainedNetwork, key_in, load, save
 from playground.web.session.services import cache_in_session, services, session_results
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
 from playground.weights.files import check_size
@@ -110,40 +110,35 @@ class OwnModels:
     def __init__(self) -> None:
         self.experiments = SessionExperiments()
         self.upload: UploadedWeights | None = None
-        self.runs: tuple[KeptRun, ...] = ()
-        """The trained networks, the newest last."""
-        self.shown: tuple[KeptRun, ...] = ()
-        """Those that pages show; they change between two runs of a page, never within one."""
+        self.runs: tuple[TrainedNetwork, ...] = ()
+        """What was trained or opened, the newest last."""
+        self.shown: tuple[TrainedNetwork, ...] = ()
+        """What pages show; it changes between two runs of a page, never within one."""
         self.problem = ""
         """Why the latest one could not be kept."""
 
     @property
-    def newest(self) -> KeptRun | None:
-        """The run that was put here last."""
+    def trained(self) -> TrainedNetwork | None:
+        """The network that was put here last."""
         return self.runs[-1] if self.runs else None
 
-    @property
-    def trained(self) -> TrainedNetwork | None:
-        """The network of the newest run."""
-        return self.newest.network if self.newest else None
-
-    def put(self, run: KeptRun) -> None:
-        """Keep a run, if there is memory for it."""
+    def put(self, trained: TrainedNetwork) -> None:
+        """Keep a network, if there is memory for it."""
         try:
-            services().memory.reserve(run.network)
+            services().memory.reserve(trained)
         except WeightsError as error:
             self.problem = str(error)
         else:
-            others = (each for each in self.runs if each.key != run.key)
-            self.runs, self.problem = (*others, run)[-MOST_RUNS:], ""
+            others = (each for each in self.runs if each.run_key != trained.run_key)
+            self.runs, self.problem = (*others, trained)[-MOST_RUNS:], ""
 
     def fetch(self, name: str) -> None:
-        """Keep the run of this name too, if it was trained on this server before."""
+        """Keep the network of this run's name too, if it was trained on this server before."""
         key = key_in(name)
-        if key and key not in {run.key for run in self.runs}:
+        if key and key not in {each.run_key for each in self.runs}:
             found = services().store.find(key, lambda content: _read(content, key))
             if found is not None:
-                self.put(KeptRun(found, "stored"))
+                self.put(replace(found, origin="stored"))
 
     def close_upload(self) -> None:
         """Forget the file, and what was computed with it."""
@@ -152,7 +147,7 @@ class OwnModels:
 
     def update_shown(self) -> None:
         """Show the present networks from now on, and forget results of others."""
-        if [run.network for run in self.shown] != [run.network for run in self.runs]:
+        if self.shown != self.runs:
             session_results().clear()
         self.shown = self.runs
 
@@ -167,33 +162,26 @@ def session_models() -> OwnModels:
 
 def _read(content: bytes, key: str) -> TrainedNetwork:
     trained = load(content, max_parameters=services().settings.max_parameters)
-    if run_key(trained.config, trained.recipe) != key:
+    if trained.run_key != key:
         raise WeightsError("The file is of another run.")
     return trained
 
 
-def is_shared(run: KeptRun) -> bool:
-    """Return whether its link brings a run: not a cancelled one, nor a visitor's own text or file."""
-    trained = run.network
-    return run.origin != "opened" and trained.results.outcome != "cancelled" and not trained.recipe.text
+def is_shared(trained: TrainedNetwork) -> bool:
+    """Return whether its link brings a network: not a cancelled one, nor a visitor's own text or file."""
+    return trained.origin != "opened" and trained.results.outcome != "cancelled" and not trained.recipe.text
 
 
-def store(run: KeptRun) -> None:
-    """Keep a run on disk, if it is shared."""
-    if is_shared(run):
-        services().store.keep(run.key, save(run.network))
-
-
-def shown_run(name: str = "") -> KeptRun | None:
-    """Return the shown run of this name; without a name the newest."""
-    key = key_in(name)
-    return next((run for run in reversed(session_models().shown) if key in ("", run.key)), None)
+def store(trained: TrainedNetwork) -> None:
+    """Keep a network on disk, if it is shared."""
+    if is_shared(trained):
+        services().store.keep(trained.run_key, save(trained))
 
 
 def shown_network(name: str = "") -> TrainedNetwork | None:
-    """Return the trained network of `shown_run`."""
-    run = shown_run(name)
-    return run.network if run else None
+    """Return the shown network of this run; without a name the newest."""
+    key = key_in(name)
+    return next((each for each in reversed(session_models().shown) if key in ("", each.run_key)), None)
 
 
 def is_trained_network(weights: str) -> bool:
@@ -203,9 +191,9 @@ def is_trained_network(weights: str) -> bool:
 
 def find_network(key: str) -> TrainedNetwork:
     """Return the session's trained network of this key; raises UnavailableError."""
-    for run in session_models().shown:
-        if key in {run.network.key, run.network.initial_key}:
-            return run.network
+    for each in session_models().shown:
+        if key in {each.key, each.initial_key}:
+            return each
     raise UnavailableError(NOT_IN_SESSION)
 
 

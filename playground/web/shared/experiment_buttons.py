@@ -20,7 +20,7 @@ Plan = TypeVar("Plan")
 
 
 def pending_sentence(experiment: Experiment[Any]) -> str:
-    """Return the status of a computation that waits, starts or ends; else empty."""
+    """Return the status of what waits, starts or ends; else empty."""
     status = experiment.status
     if status == "waiting":
         return say("frame", "run-waiting", position=str(experiment.position))
@@ -53,21 +53,13 @@ def running_sentence(experiment: Experiment[Any], at: str) -> str:
     return f"Training: {at}{left}."
 
 
-def was_computed_before(experiment: Experiment[Any]) -> bool:
-    """Return whether the run was over before this visitor started it."""
-    return experiment.status == experiment.joined == "finished"
-
-
-def untrained_sentence(differences: list[str]) -> str:
-    """Return which settings have changed since the run was started (markdown)."""
-    if not differences:
-        return ""
-    listed = f"{', '.join(differences[:6])}{' …' if len(differences) > 6 else ''}"
-    return say("frame", "run-changed", changes=listed)
+def untrained_sentence(run: object, plan: object) -> str:
+    """Return that the settings are no longer a run's (markdown), if they are not."""
+    return "" if plan in (None, run) else say("frame", "run-changed")
 
 
 def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
-    """Return what the page's settings describe; None, with an error on the page, if nothing can be started."""
+    """Return the settings' plan; None, with an error on the page, if there is none."""
     try:
         return make_plan()
     except PlaygroundError as error:
@@ -82,10 +74,7 @@ def draw_buttons(
     *,
     start: str = "Start",
 ) -> None:
-    """Draw Start and Stop of a page's experiment; the one without effect is grey, so that nothing moves.
-
-    `create` starts a plan, if the settings describe one.
-    """
+    """Draw Start and Stop of a page's experiment; the one without effect is grey."""
     experiments = session_experiments()
     experiment, active_page = experiments.get(page), experiments.active_page()
     begin = None if plan is None else partial(start_experiment, page, partial(create, plan))
@@ -109,28 +98,25 @@ def start_experiment(page: str, create: Callable[[], Experiment[Any]]) -> None:
 
 
 def show_progress(experiment: Experiment[Any], status: str) -> None:
-    """Draw how far an experiment is, its status, and who shares it."""
+    """Draw how far an experiment is, and who shares it."""
     if experiment.active and experiment.others:
         status += f" {say('frame', 'run-shared', others=str(experiment.others))}"
-    elif was_computed_before(experiment):
-        status += f" {say('frame', 'run-before')}"
-    st.progress(experiment.progress, status.strip())
+    st.progress(experiment.progress, status)
 
 
 def warn_before_reload() -> None:
-    """Let the browser ask before a reload while an experiment of the session is active."""
+    """Let the browser ask before a reload while an experiment is active."""
+
+    def ask_while_active() -> None:
+        if session_experiments().active_page() is not None:
+            ask_before_reload()
+
     is_active = session_experiments().active_page() is not None
     fragment(ask_while_active, run_every=2 if is_active else None)()
 
 
-def ask_while_active() -> None:
-    """Draw the component that makes the browser ask, if an experiment is active."""
-    if session_experiments().active_page() is not None:
-        ask_before_reload()
-
-
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:
-    """Draw a view of a page's experiment, every few seconds while it is in progress, and the whole page at its end."""
+    """Draw a view of a page's experiment again and again, and the whole page at its end."""
 
     def in_progress(experiment: Experiment[Any] | None) -> bool:
         return experiment is not None and not experiment.ended

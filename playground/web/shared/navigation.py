@@ -20,7 +20,7 @@ from playground.learn.lesson import Lesson, LessonStep, find_lesson
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
-from playground.training.answers import first_sequences, score_changed
+from playground.training.network import score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
@@ -224,9 +224,9 @@ class SetupView(LinkedView):
     def share_right(self) -> float:
         """The share of the validation set that it gets right with the changes."""
         trained = own_models.find_network(self.lab.weights)
-        examples = first_sequences(validation_data(trained.recipe).validation)
+        examples = validation_data(trained.recipe).validation
         changes = [change for change in self.lab.fitted_changes.applied if change.names_no_token]
-        return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes).accuracy
+        return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes)
 
 
 def _open_views(step: LessonStep) -> Mapping[str, LinkedView]:

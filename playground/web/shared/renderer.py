@@ -36,7 +36,7 @@ from playground.web.choices.setup import (
     pinned_setup,
 )
 from playground.web.choices.shortcuts import choose, choose_places, move_focus
-from playground.web.components import drawings
+from playground.web.components import drawings, request_scroll
 from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line, draw_token_chips
 from playground.web.shared import page_end, panels, saving
 from playground.web.shared.navigation import page_named
@@ -299,11 +299,18 @@ def _draw_menu(menu: Menu) -> None:
 def _draw_button(button: Button) -> None:
     """The whole page follows a press that changes more than the page's own choices."""
     looks: dict[str, Any] = {"icon": button.icon or None, "help": button.help or None, "disabled": button.is_disabled}
-    is_pressed = st.button(button.label, key=button.key, on_click=choose, args=(button.chooses,), **looks)
+    looks["width"] = "stretch" if button.is_wide else "content"
+    is_pressed = st.button(button.label, key=button.key, on_click=_press, args=(button,), **looks)
     if is_pressed and button.opens:
         st.switch_page(page_named(button.opens), query_params={})
     if is_pressed and button.chooses.keys() & {*SHARED, "do"}:
         st.rerun()
+
+
+def _press(button: Button) -> None:
+    choose(button.chooses)
+    if button.scrolls:
+        request_scroll(button.scrolls, unless_seen=button.scrolls != "answer")
 
 
 def _take_line(key: str) -> None:

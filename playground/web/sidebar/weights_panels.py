@@ -23,7 +23,7 @@ from playground.link.params import TRAINED
 from playground.presets import PRESETS
 from playground.text.own_tokens import MAX_VOCABULARY_BYTES, IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.wording import quote_text
-from playground.training.tasks.task import BOS, EOS, SPECIALS
+from playground.training.recipe import BOS, EOS, SPECIALS
 from playground.training.trained_network import TrainedNetwork, describe_origin
 from playground.views.parts import LEAST_CHANGE, name_spec
 from playground.web.choices import open_page, widgets
@@ -184,15 +184,15 @@ _LISTED = 30
 
 def draw_trained(setup: Lab) -> None:
     """Draw the network's results and unknown tokens, or a link to the page Training."""
-    run = own_models.shown_run(setup["run"])
-    if run is None:
+    trained = own_models.shown_network(setup["run"])
+    if trained is None:
         st.caption(say("sidebar", "not-trained"))
         if not open_page.is_training_page():
             st.page_link(page_named("training"), label="Train a network", icon=":material/model_training:")
         return
-    trained, results = run.network, run.network.results
+    results = trained.results
     told = {"right": results.validation_accuracy, "rule": results.baseline, "step": f"{results.kept_step:,}"}
-    origin = describe_origin(run, setup["run"])
+    origin = describe_origin(trained, setup["run"])
     st.caption(say("sidebar", "trained", task=trained.task.title, origin=origin, **told))
     if trained.has_initial:
         widgets.switch("untrained")

@@ -64,6 +64,6 @@ def _setup_with_text() -> Lab:
 VARIANTS: dict[str, Callable[[], Export]] = {
     "encoder": _export_encoder,
     "encoder–decoder": _export_pair,
-    "training run": lambda: _export_training(make_plan().config, make_plan().recipe),
+    "training run": lambda: _export_training(*make_plan()),
 }
 """By title; each raises PlaygroundError if it can't be written down."""

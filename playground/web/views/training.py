@@ -1,37 +1,25 @@
-"""What only the live page Training has: settings, a run in the background that is followed, and its network."""
+"""The live page Training: settings, a run that is followed, and its network."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
-from playground.charts.chart import Paragraph
-from playground.charts.names import quote_token
+from playground.charts.chart import Item, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import params, query
 from playground.link.params import RECIPE, STRENGTHS, TASK_TITLES, write_all
-from playground.training.answers import Sample, answer_examples, answer_samples, generate, next_tokens
-from playground.training.job import TrainingRequest, TrainingState, check_cost
-from playground.training.network import Tagger
+from playground.training.network import Sample, Tagger, answer_examples, next_token_probabilities
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS
 from playground.training.tasks.symbol_tasks import MadeUpTask
-from playground.training.tasks.task import generator
-from playground.training.trained_network import (
-    KeptRun,
-    TrainedNetwork,
-    describe_origin,
-    keep_history,
-    list_changed_settings,
-    load,
-    save,
-)
-from playground.training.variants import REGULARISERS
+from playground.training.trained_network import TrainedNetwork, describe_origin, load, save
+from playground.training.trainer import check_cost
+from playground.training.variants import REGULARISERS, Training, TrainingState
 from playground.views import training as view
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup, current_value
@@ -40,30 +28,29 @@ from playground.web.session.experiments import Experiment
 from playground.web.session.own_models import OwnModels
 from playground.web.session.services import cache_in_session, services
 from playground.web.shared import experiment_buttons, panels, saving
-from playground.web.shared.page_end import fragment
-from playground.web.shared.renderer import Live, read_options, render
+from playground.web.shared.renderer import read_options, render
 from playground.words import say
 
 PAGE = "training"
 
-WRITTEN = "_training_written"
-"""Session key: (the network's key, the ids of the generated text)."""
+Plan = tuple[ModelConfig, Recipe]
+"""The architecture as the task has it, and what to do."""
 
-LENGTH, CHUNK, N_BARS = 300, 5, 10
-"""Characters that are generated, that are computed in one turn, and that may come next in the chart."""
+N_SAMPLES = 8
+"""Validation sequences whose answers are shown."""
 
 FOLDS = {
     "data": ("length", "n_symbols", "n_train"),
     "optimiser": ("optimizer", "schedule", "lr", "warmup", "batch_size"),
     "regularisers": tuple(STRENGTHS),
 }
-"""The recipe's fields whose widgets stand in a panel, which a newcomer need not open."""
+"""Fields of the recipe, by panel."""
 
 
 # --- the run, in the background
 
 
-def make_plan() -> TrainingRequest:
+def make_plan() -> Plan:
     """Return the run that the page and the sidebar describe; PlaygroundError if it can't be."""
     values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     recipe = experiments.without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
@@ -71,49 +58,35 @@ def make_plan() -> TrainingRequest:
     config = architecture(params.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
     limits, speed = services().settings, experiments.machine_speed()
     check_cost(config, recipe, speed, max_seconds=experiments.most_seconds(), max_parameters=limits.max_parameters)
-    return TrainingRequest(config, recipe)
+    return config, recipe
 
 
-def inputs_of(run: TrainingRequest | TrainedNetwork) -> tuple[ModelConfig, Recipe]:
-    """Return all that a run's numbers depend on, so not the architecture's dropout."""
-    return replace(run.config, dropout=0.0), run.recipe
+def inputs_of(config: ModelConfig, recipe: Recipe) -> Plan:
+    """Return all that a run's numbers depend on."""
+    return replace(config, dropout=0.0), recipe
 
 
-def create_experiment(plan: TrainingRequest) -> Experiment[TrainingState]:
+def create_experiment(plan: Plan) -> Experiment[TrainingState]:
     """Take part in a run; start it if nobody has yet."""
-    slot = own_models.session_models()  # now, as the job's thread belongs to no session
-    data = experiments.training_data(plan.recipe)
+    slot, (config, recipe) = own_models.session_models(), plan  # the job's thread belongs to no session
+    data = experiments.training_data(recipe)
     return experiments.join_experiment(
-        inputs_of(plan),
-        replace(plan, device=str(services().device), threads=services().settings.threads, data=data),
+        inputs_of(*plan),
+        experiments.request(Training, plan, data),
         partial(keep_network, slot),
-        n_bytes=experiments.training_bytes(plan.config, plan.recipe, data),
+        n_bytes=experiments.training_bytes(config, recipe, data),
         key=plan,
-        keep=not plan.recipe.text,  # what a visitor typed is nobody else's
+        keep=not recipe.text,  # what a visitor typed is nobody else's
     )
 
 
-def show_training_again() -> None:
-    """Show the run of a network that a link has brought, if the server still has it."""
-    run = own_models.session_models().newest
-    if run is not None and run.origin == "stored" and experiments.session_experiments().get(PAGE) is None:
-        _join_known(run.network)
-
-
-def _join_known(trained: TrainedNetwork) -> None:
-    plan = TrainingRequest(trained.config, trained.recipe)
-    if services().pool.has_result(plan):
-        experiments.session_experiments().start(PAGE, partial(create_experiment, plan))
-
-
 def keep_network(slot: OwnModels, state: TrainingState, _status: JobStatus) -> None:
-    """Put a run's network into a session's slot, unless it learnt nothing and another stays."""
+    """Keep a run's network, unless it learnt nothing and another stays."""
     trained = state.trained
     if trained is None or trained is slot.trained or not (trained.results.kept_step or slot.trained is None):
         return
-    run = keep_history(trained, state.history)
-    slot.put(run)
-    own_models.store(run)
+    slot.put(trained)
+    own_models.store(trained)
 
 
 # --- its settings
@@ -123,11 +96,11 @@ def _task() -> str:
     return TASK_TITLES[current_value("training_task")]
 
 
-def draw_settings(plan: TrainingRequest | None) -> None:
-    """Draw the widgets of all that a run depends on but its task; those without effect are left out."""
+def draw_settings(plan: Plan | None) -> None:
+    """Draw the settings of a run; those without effect are left out."""
     task, now = TASKS[_task()], {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     if plan is not None:
-        data = experiments.training_data(plan.recipe)
+        data = experiments.training_data(plan[1])
         sizes = {"train": len(data.train), "validation": len(data.validation)}
         st.caption(say("training", "data", **sizes, rule=say("training", f"rule-{task.name}"), right=data.baseline))
     _draw_setting("steps")
@@ -153,26 +126,20 @@ def _draw_setting(name: str) -> None:
 # --- while it goes on
 
 
-def _scene(experiment: Experiment[TrainingState]) -> Scene[view.WatchedRun] | None:
-    if experiment.state is None:
-        return None
-    return Scene(view.watch(experiment.state, experiment.seconds, grows=not experiment.ended))
+def draw_answer(plan: Plan | None) -> None:
+    """Draw what the network does, or what there is to do."""
 
-
-def draw_answer(plan: TrainingRequest | None) -> None:
-    """Draw what the run's network does now, or one that was trained before; or what there is to do."""
-
-    def answer(before: tuple[ModelConfig, Recipe], step: int, right: float, rule: float) -> Paragraph:
-        changed = [] if plan is None else list_changed_settings(before, inputs_of(plan))
-        return view.show_answer(before[1], step, right, rule, experiment_buttons.untrained_sentence(changed))
+    def answer(run: Plan, step: int, right: float, rule: float) -> Paragraph:
+        untrained = experiment_buttons.untrained_sentence(run, None if plan is None else inputs_of(*plan))
+        return view.show_answer(run[1], step, right, rule, untrained)
 
     def follow_answer(experiment: Experiment[TrainingState]) -> None:
-        scene = _scene(experiment)
-        if scene is None or scene.now.latest is None:
+        state = experiment.state
+        if state is None or state.latest is None:
             render([Paragraph(say("training", "answer-soon"), "answer")])
         else:
-            step, _, right = scene.now.latest
-            render([answer(experiment.inputs, step, right, scene.now.state.data.baseline)])
+            step, _, right = state.latest
+            render([answer(experiment.inputs, step, right, state.data.baseline)])
 
     trained = own_models.session_models().trained
     if experiments.session_experiments().get(PAGE) is not None:
@@ -180,8 +147,8 @@ def draw_answer(plan: TrainingRequest | None) -> None:
     elif trained is None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
     else:
-        results = trained.results
-        render([answer(inputs_of(trained), results.kept_step, results.validation_accuracy, results.baseline)])
+        results, run = trained.results, inputs_of(trained.config, trained.recipe)
+        render([answer(run, results.kept_step, results.validation_accuracy, results.baseline)])
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
@@ -189,20 +156,23 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     experiment_buttons.show_progress(experiment, status_sentence(experiment))
     if experiment.status == "failed":
         st.error(experiment.error)
-    if (scene := _scene(experiment)) is not None:
-        render(view.show_curves(scene), scene)
+    _render(experiment, partial(view.show_curves, grows=not experiment.ended))
 
 
 def follow_details(experiment: Experiment[TrainingState]) -> None:
-    """Draw the latest numbers, and how each step went."""
-    if (scene := _scene(experiment)) is not None:
-        render(view.show_details(scene), scene)
+    """Draw how each step went."""
+    _render(experiment, partial(view.show_details, grows=not experiment.ended))
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention while it is learnt."""
-    if (scene := _scene(experiment)) is not None:
-        render(view.show_attention(scene, read_options(PAGE)), scene)
+    _render(experiment, partial(view.show_attention, options=read_options(PAGE)))
+
+
+def _render(experiment: Experiment[TrainingState], show: Callable[[Scene[TrainingState]], Iterator[Item]]) -> None:
+    if experiment.state is not None:
+        scene = Scene(experiment.state)
+        render(show(scene), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
@@ -224,10 +194,9 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
 # --- after it
 
 
-def offer_network(run: KeptRun) -> None:
-    """Draw what can be done with a network: other pages show it; a file keeps it."""
-    trained = run.network
-    st.caption(describe_origin(run, current_value("run")))
+def offer_network(trained: TrainedNetwork) -> None:
+    """Draw what can be done with a network."""
+    st.caption(describe_origin(trained, current_value("run")))
     with st.container(horizontal=True):
         st.button(
             say("training", "look"),
@@ -235,7 +204,7 @@ def offer_network(run: KeptRun) -> None:
             icon=":material/visibility:",
             type="primary",
             on_click=shortcuts.choose_run,
-            args=(run,),
+            args=(trained,),
             help=say("training", "look.help"),
         )
         st.download_button(
@@ -247,32 +216,26 @@ def offer_network(run: KeptRun) -> None:
             icon=":material/download:",
             on_click="ignore",
         )
-    st.caption(say("training", "keep-link") if own_models.is_shared(run) else say("training", "keep-file"))
+    st.caption(say("training", "keep-link") if own_models.is_shared(trained) else say("training", "keep-file"))
 
 
-def draw_runs(runs: Sequence[KeptRun]) -> None:
-    """Draw what the session has trained, side by side."""
-    scene = Scene(runs)
-    render(view.show_runs(scene), scene, Live(widgets={"training_run": _draw_run}))
+def draw_others(runs: Sequence[TrainedNetwork]) -> None:
+    """Draw a button for each earlier network, which opens it."""
+    with st.container(horizontal=True):
+        for each in runs:
+            label = say("training", "open", task=each.task.title, right=each.results.validation_accuracy)
+            st.button(label, key=f"training_open_{each.run_key}", on_click=_open_run, args=(each,), type="tertiary")
 
 
-def _draw_run(run: KeptRun, told: str) -> None:
-    label, help_text, key = say("training", "open-run"), say("training", "open-run.help"), f"training_open_{run.key}"
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(told, width="content")
-        st.button(label, key=key, on_click=_open_run, args=(run,), help=help_text, type="tertiary")
-
-
-def _open_run(run: KeptRun) -> None:
-    """Show a run on every page; on this one with settings, answers and, if they are still there, curves."""
-    own, recipe = experiments.session_experiments(), run.network.recipe
-    own_models.session_models().put(run)
+def _open_run(trained: TrainedNetwork) -> None:
+    """Show a network on every page; on this one with its settings and answers."""
+    own, recipe = experiments.session_experiments(), trained.recipe
+    own_models.session_models().put(trained)
     if own.active_page() is None:
         own.discard(PAGE)
-        _join_known(run.network)
     values = {f"training_{name}": query.read(f"training_{name}", write_all(vars(recipe)[name]))[0] for name in RECIPE}
-    st.session_state.update({"training_task": run.network.task.title, **values})
-    shortcuts.choose_run(run)
+    st.session_state.update({"training_task": trained.task.title, **values})
+    shortcuts.choose_run(trained)
 
 
 def draw_upload() -> None:
@@ -285,21 +248,22 @@ def draw_upload() -> None:
 def _open_file(file: UploadedFile) -> None:
     with services().turns.hold_long_place(), services().turns.take():
         network = load(file.getvalue(), max_parameters=services().settings.max_parameters)
-    own_models.session_models().put(KeptRun(network, "opened"))
+    own_models.session_models().put(replace(network, origin="opened"))
 
 
 def draw_answers(trained: TrainedNetwork) -> None:
-    """Draw what a network answers and writes; may end the page."""
+    """Draw what a network answers; may end the page."""
     with panels.explain_errors():
         scene, samples = Scene(trained), _answer_samples(trained)
-        render(view.show_answers(scene, read_options(PAGE), samples, partial(_answer_typed, trained)), scene)
-        write_text()
+        ask, ask_next = partial(_answer_typed, trained), partial(_next_characters, trained)
+        render(view.show_answers(scene, read_options(PAGE), samples, ask, ask_next), scene)
 
 
 @cache_in_session
 def _answer_samples(trained: TrainedNetwork) -> list[Sample]:
+    data = experiments.validation_data(trained.recipe)
     with services().turns.take():
-        return answer_samples(trained.network, experiments.validation_data(trained.recipe), trained.recipe)
+        return answer_examples(trained.network, data, data.validation[slice(0, N_SAMPLES)], trained.recipe)
 
 
 @cache_in_session
@@ -312,46 +276,12 @@ def _answer_typed(trained: TrainedNetwork, typed: str) -> Sample:
         return answer_examples(trained.network, data, examples, recipe)[0]
 
 
-@fragment
-def write_text() -> None:
-    """Draw the prompt, the generated text, and what may come next, if the network writes."""
-    trained = own_models.session_models().trained
-    if trained is None or not trained.task.predicts_next or not isinstance(trained.network, Tagger):
-        return
-    st.header(say("training", "writes"))
-    prompt = widgets.text("training_prompt", say("training", "writes.prompt"))
-    with st.container(horizontal=True):
-        temperature = widgets.size("training_heat", say("training", "writes.heat"))
-        top_k = widgets.whole("training_top_k", say("training", "writes.top-k"), high=20)
-    ids = _tokenize_prompt(trained, prompt)
-    pressed = st.button(say("training", "writes.button"), key="training_write", icon=":material/edit:")
-    page, data, length = st.empty(), experiments.validation_data(trained.recipe), trained.recipe.length
-    with panels.explain_errors():
-        if pressed:
-            drawn = generate(
-                trained.network, ids, temperature, top_k, generator(current_value("seed"), "writing"), length
-            )
-            for _ in range(0, LENGTH, CHUNK):
-                with services().turns.take():  # every few, so that other visitors get theirs
-                    ids = [*ids, *islice(drawn, CHUNK)]
-                page.code(data.text(ids), language=None, wrap_lines=True)
-            st.session_state[WRITTEN] = (trained.key, ids)
-        key, written = st.session_state.get(WRITTEN, ("", []))
-        if key == trained.key:
-            page.code(data.text(written), language=None, wrap_lines=True)
-            with services().turns.take():
-                tokens, probabilities = next_tokens(trained.network, written[-length:], temperature, top_k)
-            likeliest = zip(tokens[:N_BARS].tolist(), probabilities[:N_BARS].tolist(), strict=True)
-            shares: Scene[Mapping[str, float]] = Scene({data.labels[i]: share for i, share in likeliest})
-            render(view.show_next_characters(shares, len(tokens)), shares)
-
-
-def _tokenize_prompt(trained: TrainedNetwork, prompt: str) -> list[int]:
-    """Return the prompt's ids; a caption names unknown characters."""
-    batch = trained.tokenizer.encode_batch([prompt])
-    places = zip(batch.offsets[0], batch.unknown[0], strict=True)
-    unknown = dict.fromkeys(prompt[begin:end] for (begin, end), is_unknown in places if is_unknown)
-    if unknown:
-        st.caption(say("training", "unknown", characters=", ".join(map(quote_token, unknown))))
-    ids: list[int] = batch.ids[0].tolist()
-    return ids
+@cache_in_session
+def _next_characters(trained: TrainedNetwork, prompt: str) -> dict[str, float]:
+    """Return probabilities of what comes next, the likeliest first."""
+    if not isinstance(trained.network, Tagger):
+        raise TypeError("a network with a decoder reads no beginning")
+    ids: list[int] = trained.tokenizer.encode_batch([prompt]).ids[0].tolist()
+    with services().turns.take():
+        tokens, shares = next_token_probabilities(trained.network, ids[-trained.recipe.length :])
+    return {trained.labels[i]: share for i, share in zip(tokens.tolist(), shares.tolist(), strict=True)}

@@ -31,9 +31,6 @@ moved =
     .caption = **How much has each head changed?** A cell is the share of a query's weight that has moved to other keys, averaged over queries. Click a cell to open its head.
     .reading = Layer { $layer }, head { $head } has changed most: { SHARE($share) }.
 
-lengths = How long are the vectors?
-    .caption = Median length (L2 norm) by depth. Lines with bands: { $now }.
-
 start = Compare the two
 pair-norms = Norms after or before?
     .question = Two encoders as large as yours, with the same random weights. In one, a norm stands after each part of a layer, in the other before it. In which layer do they part?

@@ -21,8 +21,6 @@ why-both = **Why?** *Norms on both sides* of attention and feed-forward, but not
 why-none = **Why?** *No norm*: each layer reads the stream as it is and adds to it, so what it adds grows too.
 why-alone = **Why?** *No residual connections*: only the feed-forward's output leaves a layer.
 
-pinned = After the last layer, the median length is { NUM($before) } ({ $pinned }) and { NUM($after) } ({ $now }).
-
 effect-layer = **What does a norm do?** It subtracts the mean of a vector's numbers and divides by their standard deviation. Learned weights, a *gain* and a *bias* for each number, then stretch and shift it. Here for { $token } in layer { $layer }:
 effect-scalar = **What does a norm do?** It subtracts the mean of a vector's numbers and divides by their standard deviation. One learned *gain* and one *bias* then stretch and shift all numbers. Here for { $token } in layer { $layer }:
 effect-rms = **What does a norm do?** It divides a vector's numbers by the root of their mean square. Learned weights, a *gain* for each number, then stretch it. Here for { $token } in layer { $layer }:

@@ -11,25 +11,11 @@ chip = position { $position }, { $below }, { $kind ->
 }
 padding = padding, masked
 why = Opens the page Attention, which splits this weight by what caused it.
-stages = A box is a step with its shape: (tokens, features), for attention heads × (tokens, tokens). Lines past boxes are *residual connections*. Press a box to open its page.
+stages = A box is a step with its shape: (tokens, features), for attention heads × (tokens, tokens). Lines past boxes are *residual connections*. Press a box to open its page. This encoder has **{ $parameters } parameters** (numbers that training adjusts). Your sentence takes **{ $flops } million floating-point operations** in its matrix products.
 costs = **Before and now.** { $costs }
 
 shapes = Every shape, in order
-    .caption = Sentences: B = { $sentences }. Tokens: T = { $tokens }. Heads: H = { $heads }. The { $steps } steps hold { $numbers } numbers in all. The same table as text, to copy:
+    .caption = Sentences: B = { $sentences }. Tokens: T = { $tokens }. Heads: H = { $heads }. The { $steps } steps hold { $numbers } numbers in all.
 batch = Batch
     .help = The sentences that are computed together.
 cut = The position table has { $rows } rows (max_len): the { $tokens } tokens are cut to as many.
-
-more = Its size, its heads, its lengths
-    .caption = This encoder has **{ $parameters } parameters** (numbers that training adjusts). Your sentence takes **{ $flops } million floating-point operations** in its matrix products (a multiplication or an addition each; norms, softmax and the like are left out), and took **{ $time } ms**.
-open = Open { $page }
-heads =
-    .alt = Attention of every head as thumbnails.
-    .caption = Attention of every head: a row is a layer, a column is a head, both counted from 0. Press one to choose it.
-    .click = The open head. Arrow keys open its neighbours.
-lengths =
-    .alt = Median L2 norm by depth.
-    .caption = How long are the tokens' vectors (their L2 norm, $\sqrt{"{"}\sum_i x_i^2{"}"}$)? A line is the median over tokens, a band holds all of them but outliers. *Residual stream*: what passes from layer to layer.
-parameters =
-    .alt = Parameters by component: { $components }.
-    .caption = Parameters of each component of the model.

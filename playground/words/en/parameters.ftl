@@ -16,8 +16,6 @@ components = A *parameter* is a number that training adjusts. Each bar is a comp
 layers = Each numbered bar is a block; *embed* is what comes before the blocks, *final* the norm after them.
     .click = The chosen layer. Arrow keys choose its neighbours.
 
-checked = The formulas add up to { $total } parameters; the built model's `numel()` to { $built }.
-
 flops = **{ $work }** (floating-point operations): the matrix products of one pass over T = { $tokens } tokens, padding included; a multiply-add is 2. Scores and weighted sum grow with the pairs of tokens (T², fewer in a window), everything else with T.
     .alt = FLOPs by component: { $components }
 by-length = How does the work for one token grow with the sentence? The feed-forward's stays the same. Attention's rises with the number of tokens that each token attends to.

@@ -23,11 +23,8 @@ open = Open this encoder
     .help = The sidebar then has it, for every page.
 train = Train this encoder, about { $time }
 
-settings = What each setting changes
-    .caption = The worst and the best value of each setting: shares right, averaged over ten capabilities, in brackets the range of the seeds. The base gets { $base }.
 rungs = The rungs
 panel-costs = What each rung costs: parameters, FLOPs and memory
-count = Count
 costs = An encoder with { $heads }, d_model { $width } and { $rows } tokens in its table. FLOPs: additions and multiplications in the matrix products of one pass over { $longest } tokens. Memory: the weights, and the keys and values of one such sentence, 4 bytes a number. In brackets: the change from the row above.
 
 kept = It still has every capability of the base.

@@ -17,8 +17,6 @@ rate =
 gradient =
     .alt = Norm of the whole gradient by step.
     .caption = The norm of the whole gradient: how steep the loss is. For long runs, the largest of every few steps.
-both-sets = The numbers of both sets
-every-step = The numbers of every step
 
 attention = What does a head attend to as it learns?
 attention-large = Attention of this size is too large to keep. Shorter sequences, fewer layers or fewer heads show it here.
@@ -30,22 +28,16 @@ pattern =
        *[other] after step { $step }
     }.** Row = token of the first validation sequence; its attention weights sum to 1.
 reading = The largest weight is { WEIGHT($weight) }; spread evenly over { $tokens } tokens, each would get { WEIGHT($even) }.
-most-changed = Show the head that changed most
 which-attention = Which attention
 
 answers = What does “{ $task }” answer?
     .caption = { $sequences } new sequences, { $right } of them without a mistake. With the weights of step { $kept_step }: **{ PERCENT($validation_accuracy) }** of the validation set is right. Validation loss { NUMBER($validation_loss, minimumFractionDigits: 6, maximumFractionDigits: 6) } nats.
 own = Ask it yourself, such as `{ $example }`
 
-runs = What you have trained
-    .alt = Right answers by step, a curve a run.
-    .caption = The share of right answers to the validation set, a curve a run; the newest is last.
-run = **{ $number }: { PERCENT($right) }**. { $settings }.
-same-settings = The same settings
-
+prompt = What comes next? Type a beginning
 next =
     .alt = Probabilities of the next character; the likeliest, { $likeliest }, has { SHARE($probability) }.
-    .caption = The next character would be drawn from { $possible }. Temperature 1 and k = 0 show the network's own probabilities.
+    .caption = The likeliest of { $possible } characters that may come next.
 
 shape = { $n_layers ->
     [one] 1 layer
@@ -65,7 +57,7 @@ size = { $parameters } parameters, { $head } of them in its { $decoder ->
    *[no] output head
 }
 
-details = More of this run: speed, learning rate, gradient, all numbers
+details = More of this run: learning rate, gradient
 stopped = Stopped at step { $step }; { $kept ->
     [yes] the weights of that step are kept
    *[no] no weights are kept
@@ -79,18 +71,10 @@ look = Look into it on every page
 download = Download (safetensors)
 keep-link = The link restores it, for others too. A file keeps it.
 keep-file = A reload loses it. A file keeps it.
-open-run = Open
-    .help = Every page then runs these weights.
+open = Open { $task }, { PERCENT($right) } right
 upload = Open a network that was trained and downloaded here before
     .label = A file from the download button
     .help = It stays with this tab of your browser and is shown to nobody else.
-
-writes = What does it write?
-    .prompt = How it begins
-    .heat = temperature: 0 takes the likeliest, 1 draws what it believes
-    .top-k = top-k: draw from the k likeliest, 0 is from all
-    .button = Write
-unknown = The text it has learnt from has no { $characters }: it reads [UNK] instead.
 
 task = Task
 text = A text of your own to learn from
@@ -116,11 +100,9 @@ architecture = **The sidebar's architecture{ $small ->
 }:** { $shape }; { $size }.
 
 question-copy = Say at every position which symbol stands there.
-question-copy-with-errors = Say at every position which symbol stands there. Of the answers to learn from, 30% are wrong; those to measure with are right.
 question-reverse = Say at every position which symbol stands there when the sequence is read backwards.
 question-sort = Say at every position which number stands there once the sequence is in ascending order.
 question-count = Say at every position how often its symbol occurs in the whole sequence.
-question-brackets = Say for every bracket at which position, counted from 0, its partner stands, or that it has none.
 question-masked = Say which character each [MASK] hides, from the characters on both sides.
 question-characters = Say at every position which character comes next, from this one and those before it.
 question-seq2seq-copy = Read a sequence with the encoder, and say it again with the decoder, symbol by symbol.
@@ -128,11 +110,9 @@ question-seq2seq-reverse = Read a sequence with the encoder, and say it backward
 question-seq2seq-translate = Read an English sentence with the encoder, and say it in French with the decoder, word by word.
 
 rule-copy = always answer with the commonest answer of the training set
-rule-copy-with-errors = { rule-copy }
 rule-reverse = { rule-copy }
 rule-sort = { rule-copy }
 rule-count = { rule-copy }
-rule-brackets = { rule-copy }
 rule-masked = { rule-copy }
 rule-characters = answer with the character that most often follows the present one in the training text
 rule-seq2seq-copy = { rule-copy }; [EOS], which ends each answer, counts too

@@ -26,12 +26,6 @@ five = All five side by side
 
 differences = Where the numbers of the five part, and why
     .about = Five small encoders with the same weights (seed { $seed }) read the same { $words } words: d_model { $width }, { $heads } heads, { $layers } layers, untrained, in double precision. { $vectors } expects positions to be added already; here it gets the standard ones.
-against = Compare the others with
-outputs =
-    .alt = Matrix of the largest difference of outputs between each two tutorials.
-    .caption = The largest difference between two tutorials' outputs, which are about 1 in size.
 points =
     .alt = Largest difference from tutorial { $title } at each point of the forward pass, by tutorial.
     .caption = Where each tutorial departs from { $title }; columns follow the order of computation.
-causes = Why, compared with { $title }
-    .caption = “Output moves by”: at most, if this one thing alone is changed; these effects do not add up.

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from playground import Encoder
-from playground.diagnosis import diagnose
+from playground.diagnosis import diagnose, read_arrays, write_saving_code
 from playground.export import as_python
-from playground.mistakes.saved import read_arrays, write_saving_code
 from playground.web.sidebar.weights_panels import HOW_TO_SAVE
 from playground.weights import read_tensors
 from tests.export.code.setups import arguments

@@ -4,10 +4,9 @@ import pytest
 import torch
 
 from playground.errors import RecipeError
-from playground.training.recipe import Recipe
+from playground.training.recipe import MASK, MASK_ID, Recipe
 from playground.training.tasks import TASKS
-from playground.training.tasks.task import MASK, MASK_ID
-from playground.training.tasks.text_tasks import MAX_KINDS, Windows, clean, cut_windows, help_topics, hide_characters
+from playground.training.tasks.text_tasks import MAX_KINDS, clean, cut_windows, help_topics, hide_characters
 
 SPECIALS = ("[PAD]", "[UNK]", MASK)
 PROSE = (
@@ -18,44 +17,38 @@ PROSE = (
 )
 
 
-def cut(recipe: Recipe) -> Windows:
-    width = recipe.length + TASKS[recipe.task].predicts_next
-    return cut_windows(recipe, width)
-
-
-def read(found: Windows, ids: torch.Tensor) -> list[str]:
-    return ["".join(found.vocabulary[i] for i in row) for row in ids.tolist()]
+def cut(recipe: Recipe) -> tuple[tuple[str, ...], str, list[str], list[str], str]:
+    """The vocabulary; as text, what training may see, both kinds of windows, and the first."""
+    found = cut_windows(recipe, recipe.length + TASKS[recipe.task].predicts_next)
+    vocabulary, seen, *windows, first = found
+    train, validation = (["".join(vocabulary[i] for i in row) for row in ids.tolist()] for ids in windows)
+    return vocabulary, "".join(vocabulary[i] for i in seen.tolist()), train, validation, first
 
 
 @pytest.mark.parametrize(("task", "width"), [("characters", 9), ("masked", 8)])
 @pytest.mark.parametrize("text", [PROSE, ""])
 def test_windows_stand_in_their_own_part_of_the_text(task: str, width: int, text: str) -> None:
     recipe = Recipe(task=task, text=text, length=8, n_train=200, n_validation=20)
-    found, whole = cut(recipe), text or help_topics()
-    seen, unseen = whole[: -(len(whole) // 10)], whole[-(len(whole) // 10) :]
-    train, validation = read(found, found.train), read(found, found.validation)
-    assert found.train.shape == (200, width)
-    assert found.validation.shape == (20, width)
-    assert all(window.replace("[UNK]", "°") in seen.replace("ß", "°") for window in train)
-    assert all(window.replace("[UNK]", "°") in unseen.replace("ß", "°") for window in validation)
-    first = [window[:8] for window in (*train, *validation)]
-    assert len(set(first)) == 220
-    assert found.first == validation[0][:8]
-    assert "".join(read(found, found.train_text[None])) == "".join(
-        c if c in found.vocabulary else "[UNK]" for c in seen
-    )
+    (vocabulary, read, train, validation, example), whole = cut(recipe), text or help_topics()
+    known = [c if c in vocabulary else "°" for c in whole]
+    seen, unseen = ("".join(part) for part in (known[: -(len(whole) // 10)], known[-(len(whole) // 10) :]))
+    for windows, part, n in ((train, seen, 200), (validation, unseen, 20)):
+        assert len(windows) == n
+        for window in (each.replace("[UNK]", "°") for each in windows):
+            assert window in part
+            assert len(window) == width
+    assert len({window.replace("[UNK]", "°")[:8] for window in (*train, *validation)}) == 220
+    assert example == validation[0][:8]
+    assert read.replace("[UNK]", "°") == seen
 
 
 def test_a_text_s_rarer_characters_are_unknown() -> None:
     common = [chr(0x4E00 + i) for i in range(MAX_KINDS)]
     rare = [chr(0x5E00 + i) for i in range(50)]
-    found = cut(Recipe(task="characters", text="".join(common * 3 + rare), length=4))
-    assert set(found.vocabulary) == {*SPECIALS, *common}
-    assert list(found.vocabulary[3:]) == sorted(common)
-    tail = read(found, found.validation)
-    assert any("[UNK]" in window for window in tail)
-    assert set(found.first) <= {*common, *rare}
-    assert set(found.train_text.tolist()) >= set(range(3, 3 + MAX_KINDS))
+    vocabulary, _, _, validation, first = cut(Recipe(task="characters", text="".join(common * 3 + rare), length=4))
+    assert list(vocabulary) == [*SPECIALS, *sorted(common)]
+    assert any("[UNK]" in window for window in validation)
+    assert set(first) <= {*common, *rare}
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,8 @@ import pytest
 import torch
 
 from playground.errors import RecipeError
-from playground.training.recipe import Recipe
+from playground.training.recipe import EOS_ID, IGNORE, Recipe
 from playground.training.tasks import make_data
-from playground.training.tasks.task import EOS_ID, IGNORE
 from playground.training.tasks.translation import ENGLISH
 from playground.training.tasks.translation import TRANSLATE as TASK
 
@@ -70,7 +69,7 @@ def plain_answers(row: list[int]) -> list[int]:
 def test_translations_by_hand(english: str, french: str) -> None:
     ids = torch.tensor([[TASK.first_id + ENGLISH.index(word) for word in english.split()]])
     symbols = TASK.symbols(0)
-    assert [symbols[i - TASK.first_id] for i in TASK.answers(ids, 0)[0].tolist()] == french.split()
+    assert [symbols[i - TASK.first_id] for i in TASK.answers(ids)[0].tolist()] == french.split()
     assert translate(english.split()) == french.split()
 
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from playground.training.network import Evaluation, History, Measure
-from playground.views.training_curves import draw_accuracies, draw_gradients, draw_losses
+from playground.views.training import draw_accuracies, draw_gradients, draw_losses
 from playground.web.components.drawings import curve_data
 
 BATCHES = [2.123456] * 40

@@ -7,18 +7,15 @@ from typing import Any
 import pytest
 
 from playground.jobs import JobStatus
-from playground.training.recipe import Recipe
-from playground.training.tasks import make_data
 from playground.web.session.experiments import (
     Experiment,
     join_experiment,
     training_bytes,
-    validation_data,
 )
 from playground.web.session.own_models import SessionExperiments
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from tests.waiting import running_jobs, until
-from tests.web.experiment_pages import TEXT, recipe, run
+from tests.web.experiment_pages import recipe, run
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
@@ -141,13 +138,3 @@ def test_a_run_counts_all_that_it_holds(task: Any) -> None:
     examples = (trainer.data.train, trainer.data.validation)
     n_data = sum(part.nbytes for each in examples for part in vars(each).values() if part is not None)
     assert training_bytes(trainer.config, trainer.recipe, trainer.data) == 6 * 4 * n + n_data
-
-
-@pytest.mark.parametrize("task", ["copy", "characters", "masked", "seq2seq-copy"])
-def test_questions_are_those_of_the_whole_data(task: Any) -> None:
-    asked = Recipe(task=task, text=TEXT * (task in ("characters", "masked")), length=6, n_train=300, n_validation=20)
-    whole, few = make_data(asked), validation_data(asked)
-    assert (few.labels, few.vocabulary, few.example) == (whole.labels, whole.vocabulary, whole.example)
-    for name, part in vars(whole.validation).items():
-        theirs = getattr(few.validation, name)
-        assert (part is None and theirs is None) or part.equal(theirs)

@@ -7,7 +7,6 @@ from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
 from playground.link.kinds import read_changes
-from playground.training.trained_network import KeptRun
 from playground.web.session import own_models
 from tests.training.trained import trained
 from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, values, working
@@ -101,7 +100,7 @@ def test_a_trained_network_does_the_step_that_asks_for_it_with_its_numbers() -> 
     assert not is_done(app)
     slot = own_models.OwnModels()
     network = trained("reverse")
-    slot.put(KeptRun(network, "trained"))
+    slot.put(network)
     app.session_state[own_models.OWN] = slot
     assert is_done(working(app.run()))
     assert f"{network.results.validation_accuracy:.1%} of the letters are right" in prose(app)

@@ -28,9 +28,9 @@ from tests.web.app_test import (
 )
 
 
-@pytest.mark.parametrize("page", ["overview", "attention", "norms", "parameters"])
+@pytest.mark.parametrize("page", ["attention", "norms", "parameters"])
 def test_a_page_asks_one_question_draws_charts_with_alt_text_and_opens_no_code(page: str) -> None:
-    app = open_panels(open_page(page), *(["overview_more"] if page == "overview" else []))
+    app = open_page(page)
     (title,) = app.title
     assert title.value.endswith("?")
     assert charts(app)
@@ -112,13 +112,12 @@ RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
     "what_if", "diagnosis",
 )  # fmt: skip
-WITHOUT_CHARTS = ("exercises", "lessons", "diagnosis", "bug_lab", "regularisers", "training")
+WITHOUT_CHARTS = ("overview", "exercises", "lessons", "diagnosis", "bug_lab", "regularisers", "training")
 """Pages that show them after an answer, after a file, after a test, after a training, or not at all."""
 
 NEEDED = {
-    "overview": {"overview_more": "true"},  # its charts
     "encoder_decoder": {"encdec_source": "your text"},
-    "compare": {"pinned": "true", "compare_lengths": "true"},
+    "compare": {"pinned": "true"},
     "tutorials": {"tutorials_differences": "true"},  # its charts
     "what_if": {"do": "0.0:zero"},
     "training": {"d_model": "32", "n_heads": "2", "d_ff": "64"},  # else it would take too long here

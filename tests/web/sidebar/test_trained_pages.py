@@ -15,9 +15,9 @@ from playground.link.params import DEFAULT_TEXT
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training import trained_network
-from playground.training.answers import answer_samples
+from playground.training.network import answer_examples
 from playground.training.tasks import TASKS, make_data
-from playground.training.trained_network import KeptRun, TrainedNetwork
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session import own_models
 from playground.web.session.own_models import OwnModels
 from playground.web.session.services import MemoryBudget, Services, other_services
@@ -98,7 +98,8 @@ def test_a_trained_pair_is_what_the_page_shows() -> None:
 def test_without_a_known_target_the_decoder_says_its_own() -> None:
     one = trained("seq2seq-reverse")
     app = opened(one, "encoder_decoder")
-    (sample,) = answer_samples(one.network, make_data(one.recipe), one.recipe, n=1)
+    data = make_data(one.recipe)
+    (sample,) = answer_examples(one.network, data, data.validation[slice(0, 1)], one.recipe)
     assert f"+ {1 + len(sample.answer)} tokens (source + target)" in captions(app)
 
 
@@ -173,19 +174,19 @@ def test_everything_is_freed_with_the_session(n_memory_users: Callable[[], int],
 
 def test_a_server_that_is_full_keeps_the_network_that_was_there() -> None:
     slot, first = OwnModels(), fresh()
-    slot.put(KeptRun(first, "trained"))
+    slot.put(first)
     with other_services(memory=MemoryBudget(1_000)):
-        slot.put(KeptRun(fresh(seed=1), "trained"))
+        slot.put(fresh(seed=1))
     assert slot.trained is first
     assert slot.problem.startswith("This server holds as many visitors' weights as it can")
-    slot.put(KeptRun(second := fresh(seed=1), "trained"))
+    slot.put(second := fresh(seed=1))
     assert (slot.trained, slot.problem) == (second, "")
 
 
 def test_on_another_device_it_is_a_copy(monkeypatch: pytest.MonkeyPatch) -> None:
     one = trained()
     slot = OwnModels()
-    slot.shown = (KeptRun(one, "trained"),)
+    slot.shown = (one,)
     monkeypatch.setattr(own_models, "session_models", lambda: slot)
     assert own_models.network_on_device(one.key) is one.network
     monkeypatch.setattr(Services, "device", torch.device("meta"))

@@ -12,7 +12,7 @@ from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES, model_config
 from playground.link.query import settle
 from playground.training import trained_network
-from playground.training.trained_network import KeptRun, TrainedNetwork
+from playground.training.trained_network import TrainedNetwork
 from playground.web.session.own_models import OWN, OwnModels
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.weights_panels import EXAMPLE
@@ -39,7 +39,7 @@ def put(app: AppTest, one: TrainedNetwork) -> AppTest:
     """Put a network into the session's slot, as a training thread does, and draw the page again."""
     if OWN not in app.session_state:
         app.session_state[OWN] = OwnModels()
-    app.session_state[OWN].put(KeptRun(one, "trained"))
+    app.session_state[OWN].put(one)
     return working(app.run())
 
 

@@ -18,8 +18,8 @@ from tests.web.app_test import (
     words,
 )
 
-PANELS = {"compare_head": True, "compare_lengths": True}
-ALWAYS = {"head_pinned", "head_now", "compare_norms"}
+PANELS = {"compare_head": True}
+ALWAYS = {"head_pinned", "head_now"}
 SAME_TOKENS = {"head_difference", "moved_weight", "compare_points"}
 
 

@@ -1,7 +1,5 @@
 """The live page Decoder: what its widgets, links and texts choose, and what it says where there is no pair."""
 
-from urllib.parse import urlencode
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
@@ -18,7 +16,6 @@ from tests.web.app_test import (
     press,
     prose,
     sentences,
-    upload,
     values,
     working,
 )
@@ -76,13 +73,6 @@ def test_another_sentence_begins_at_its_first_step_and_a_link_opens_at_its_own()
     choose(app, encdec_example_position=2)
     press(app, "encdec_another")
     assert values(app, "encdec_example_position") == {"encdec_example_position": 0}
-
-
-def test_a_link_followed_in_the_session_opens_at_its_step() -> None:
-    app = own(encdec_position=2)
-    link = SMALL | {"text": "one", "encdec_target": "een", "encdec_position": 2}
-    upload(app, "saved_link", f"https://host/encoder-decoder?{urlencode(link)}".encode(), "link.txt")
-    assert values(app, "encdec_target", "encdec_position") == {"encdec_target": "een", "encdec_position": 2}
 
 
 def test_a_text_of_ones_own_is_its_own_target_to_begin_with() -> None:

@@ -30,7 +30,7 @@ STEPS = {stage: {f"step_{stage.replace(' ', '_').replace('-', '_')}"} for stage 
 }  # fmt: skip
 MASKS = {f"encdec_mask_{name}" for name in ("source_padding", "target_padding", "no_peek", "combined")}
 VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
-    "overview": ("overview_batch", {"overview_attention", "overview_norms", "overview_parameters"},
+    "overview": ("overview_batch", set(),
                  {"this text": set()}),
     "attention": ("attention_view", {"attention_grid", "attention_pattern"},
                   {view: {f"attention_{view}"} for view in ("lines", "ranking", "entropy", "rollout")}),
@@ -48,7 +48,7 @@ VIEWS: dict[str, tuple[str, set[str], dict[str, set[str]]]] = {
 }  # fmt: skip
 """Of each page: the key of its view, the charts of every view, and those of each."""
 FOLDS = dict.fromkeys(
-    ("overview_more", "norms_closer", "positions_table", "positions_closer", "parameters_formulas", "parameters_costs",
+    ("norms_closer", "positions_table", "positions_closer", "parameters_formulas", "parameters_costs",
      "parameters_bought", "gradient_six", "encdec_show_masks"),
     True,
 )  # fmt: skip

@@ -1,18 +1,14 @@
 """The page Parts as a visitor has it: a link's cell, its sentence, and the button that opens its encoder."""
 
-from functools import partial
 from unittest.mock import Mock
 
 import pytest
 
 from playground.language import family
 from playground.language.capabilities import CAPABILITIES
-from playground.language.family import SEEDS, Row, ladder_specs
+from playground.language.family import SEEDS, Row
 from playground.language.network import EnglishNetwork, Spec
-from playground.link.params import ARCHITECTURE
-from playground.pages import LADDER
 from playground.views import parts as view
-from playground.web.choices.shortcuts import choose_english as choose
 from tests.web.app_test import charts, open_page, press, words
 
 
@@ -40,15 +36,3 @@ def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: M
     assert "[MASK]" in words(app)
     press(app, "parts_open")
     choose_english.assert_called_once_with(positions="none")
-
-
-def test_the_ladders_chosen_rung_sets_the_sidebar(monkeypatch: pytest.MonkeyPatch) -> None:
-    untrained = partial(choose, untrained=True)  # so that nothing is trained here
-    monkeypatch.setattr("playground.web.choices.shortcuts.choose_english", untrained)
-    app = open_page("parts", parts_view=LADDER, parts_rung=9)
-    assert "ladder_table" in charts(app)
-    assert "**no biases, who did what:**" in words(app)
-    app = press(app, "parts_open")
-    assert app.session_state["weights"] == "english"
-    rung = ladder_specs()["no biases"].config
-    assert {key: app.session_state[key] for key in ARCHITECTURE} == {key: getattr(rung, key) for key in ARCHITECTURE}

@@ -18,10 +18,3 @@ def test_sliders_choose_the_words_to_swap_if_there_are_two() -> None:
     choose(app, text="ab", positions_second=1)
     assert list(array(charts(app)["swap_differences"], 0, "x")) == ["a₀", "b₁"]
     assert not charts(choose(app, text="a"))
-
-
-def test_pinned_settings_that_differ_in_changes_alone_have_no_bars() -> None:
-    two = {"text": "abcdef", "do": "1.1:zero", "b_do": ""}
-    app = page(**two)
-    alone = len(charts(app)["swap_differences"])
-    assert len(charts(page(**two, b_seed=3))["swap_differences"]) == 2 * alone

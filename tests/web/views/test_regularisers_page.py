@@ -7,17 +7,15 @@ import numpy as np
 import pytest
 
 from playground.presets import PRESETS
-from playground.training.job import Speed
-from playground.training.variants import SIZES, VariantRun, VariantTraining, regulariser_runs
+from playground.training.trainer import Speed
+from playground.training.variants import SIZES, VariantTraining, regulariser_runs
 from playground.views.regularisers import READY, tabulate_effects
 from playground.web.session import experiments
 from playground.web.session.own_models import OWN
-from playground.web.views.regularisers import list_differences
 from playground.words import say
 from tests.web.app_test import captions, choose, grey_buttons, open_panels, press, prose, sentences, status_text, table
 from tests.web.experiment_pages import (
     N_STEPS,
-    config,
     ended,
     measured,
     regularisers_page,
@@ -53,7 +51,7 @@ def test_what_it_will_cost_stands_beside_start(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(experiments, "machine_speed", lambda: one)
     assert not regularisers_page("Weight decay").error
     app = regularisers_page("Weight decay", regularisers_seeds="3")
-    assert "These 6 runs would take about" in sentences(app)
+    assert "would train for about" in sentences(app)
     assert "start" in grey_buttons(app, PAGE)
 
 
@@ -71,7 +69,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     assert status_text(app).startswith("Done: 9 runs")
     shown, wanted = (each.drop(columns="outcome") for each in (table(app, "gap"), tabulate_effects(training.state)))
     np.testing.assert_allclose(shown, wanted, atol=1e-3)
-    assert "seeds 3 → 1" in prose(choose(app, regularisers_seeds="1"))
+    assert "no longer this run's" in prose(choose(app, regularisers_seeds="1"))
 
 
 @pytest.mark.sampled(1)
@@ -91,15 +89,3 @@ def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measure
     )
     first = prose(app).splitlines()[0]
     assert all(f"**{each.unbatched.accuracy:.1%}**" in first for each in (none, other))
-
-
-def test_the_differences_between_two_comparisons_name_runs_and_settings() -> None:
-    def inputs(fields: list[str], seed: int = 0, norm: Any = "layer") -> tuple[VariantRun, ...]:
-        recipe = short_comparison("reverse", "small", seed, {"weight_decay": 0.3})
-        return regulariser_runs(config(norm=norm), recipe, fields)
-
-    before = inputs(["weight_decay"])
-    assert list_differences(before, inputs(["weight_decay"])) == []
-    assert list_differences(before, inputs(["clip"], seed=3, norm="rms")) == [
-        "“weight decay”", "“gradient clipping”", "norm layer → rms", "seed 0 → 3",
-    ]  # fmt: skip

@@ -15,7 +15,7 @@ from playground.text import words
 from playground.text.tokenizer import draw_vectors
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
-from tests.web.app_test import PAGES, captions, charts, formulas, open_page, parameter_count, sentences, table
+from tests.web.app_test import PAGES, captions, charts, formulas, open_page, sentences
 
 TEXT = "one two\none two three two"
 """The first line is padded; a word stands twice."""
@@ -33,20 +33,6 @@ def test_every_page_opens_on_raw_vectors(page: str) -> None:
     assert not app.error
     assert sentences(app) == ""
     assert "matches: Tutorial B" in captions(app)
-
-
-@pytest.mark.sampled(2)
-@pytest.mark.parametrize(
-    ("preset", "total", "embeddings"),
-    [("tutorial-a", 18_902_042 + 2_560, 2_560), ("tutorial-b", 3_280, 0), ("tutorial-d", 24_035_328, 5_120_000)],
-)
-def test_parameters_are_the_tutorials_own(preset: str, total: int, embeddings: int) -> None:
-    app = open_page("parameters", parameters_formulas=True, **link_to(preset))
-    assert parameter_count(app) == f"{total:,}"
-    shown = table(app, "share, %")
-    tables = shown[shown["component"] == "embeddings"]
-    assert tables["total"].sum() == embeddings
-    assert round(tables["share, %"].sum()) == round(100 * embeddings / total)
 
 
 def key_of(preset: str, **changes: Any) -> RunKey:

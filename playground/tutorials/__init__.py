@@ -1,1 +1,0 @@
-"""The five tutorials behind the playground: what they teach, where they disagree, and their mistakes made again."""
