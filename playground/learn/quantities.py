@@ -26,11 +26,10 @@ from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError, list_nearest
 from playground.language.family import shares_of
-from playground.link import params
 from playground.link.kinds import write
 from playground.link.lab import Lab, once, run_sentence
 from playground.link.opening import LinkedView
-from playground.link.params import RECIPE, TASK_TITLES, model_config
+from playground.link.params import RECIPE, TASK_TITLES, model_config, spec_of
 from playground.link.query import shape_to_train
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
@@ -291,7 +290,7 @@ def _setting(view: LinkedView, key: Place) -> float | str:
 
 
 def _learnt(view: LinkedView, capability: Place) -> float:
-    return fmean(_find(shares_of(params.spec_of(view.values)), capability, "capability that was measured"))
+    return fmean(_find(shares_of(spec_of(view.values)), capability, "capability that was measured"))
 
 
 def _network(view: LinkedView, name: Place) -> float | str:
