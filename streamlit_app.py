@@ -1,4 +1,4 @@
-"""The server. Start it with `streamlit run streamlit_app.py`; the pages begin in playground/web/app.py."""
+"""The server: `streamlit run streamlit_app.py`. The pages begin in playground/web/app.py."""
 # ruff: noqa: E402 - what follows the imports of Python itself may log already
 
 import asyncio
@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from playground.errors import OUT_OF_MEMORY, PlaygroundError, is_out_of_memory
-from playground.web.server.middleware import Protection
+from playground.web.server import Protection
 from playground.web.session.services import services
 
 logger = logging.getLogger(__name__)
@@ -29,7 +29,7 @@ here = services()
 
 
 def hide_visitors(record: logging.LogRecord) -> bool:
-    """Log an error that a visitor is told by its kind alone, and no session's id, which opens its page."""
+    """Log a visitor's error by its kind alone, and no session's id, which opens its page."""
     error = record.exc_info[1] if record.exc_info else None
     if isinstance(error, PlaygroundError):
         record.msg, record.args, record.exc_info = "refusal kind=%s", (type(error).__name__,), None

@@ -23,7 +23,7 @@ from benchmarks import (
     training,
 )
 from benchmarks.results import Result, table
-from playground.web.server.settings import read_settings
+from playground.web.server import read_settings
 
 PARTS: dict[str, Callable[[], Iterable[Result]]] = {
     "model": model.measure,

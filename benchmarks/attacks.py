@@ -24,7 +24,7 @@ from benchmarks.load.lesson import TEXT, WORDS
 from benchmarks.load.memory_bound import TRAINING_STEP, memory_bound
 from benchmarks.load.student import LoadError, Student, visit
 from benchmarks.server import resident_bytes, serve
-from playground.web.server.settings import read_settings
+from playground.web.server import read_settings
 
 LINE, LINES = 248, 8
 """Characters of a sentence of a heavy link, and sentences: almost as much text as there may be."""

@@ -24,7 +24,7 @@ from pathlib import Path
 from benchmarks.covering_tests import LIMIT, QUICK, ROOT, Coverage, ask, files_of, folder_of_tests
 
 FOLDERS = ("accounting", "analysis", "link", "model", "runs", "training")
-MODULES = ("web/session/caches.py", "web/session/result_cache.py")
+MODULES = ("web/session/caches.py", "web/session/services.py")
 """In `playground/`, whose sources get faults: the model, what is computed from it, links, training and caches."""
 
 REST = ("-m", "sweep or long or hypothesis")

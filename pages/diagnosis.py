@@ -16,7 +16,7 @@ from playground.runs.forward_pass import read_rows
 from playground.text.wording import quote_text
 from playground.views.diagnosis import show_diagnosis, show_steps
 from playground.web.choices.setup import current_setup
-from playground.web.components.without_picture import request_scroll
+from playground.web.components import request_scroll
 from playground.web.session import caches
 from playground.web.session.services import services
 from playground.web.shared import panels, saving

@@ -5,7 +5,7 @@ import streamlit as st
 from playground.accounting.readable import duration
 from playground.analysis import gradients
 from playground.charts.scene import Scene
-from playground.link import query
+from playground.link import params
 from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
@@ -35,7 +35,7 @@ def explore_gradient_flow() -> None:
 def plan_pair() -> tuple[VariantRun, ...]:
     """Return the pair's training; raises ConfigError, RecipeError."""
     recipe = view.pair_recipe(current_value("seed"))
-    config = query.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
+    config = params.model_config({**current_setup().values, **view.SIZES}, vocab_size=1)
     names = dict.fromkeys(current_value(f"gradient_{which}") for which in ("first", "second"))
     pair = [gradients.BY_NAME[name] for name in names]
     return view.pair_trainings(config, pair, recipe, training_data(recipe))

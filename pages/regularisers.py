@@ -11,7 +11,7 @@ from playground.accounting.readable import duration
 from playground.charts.chart import Paragraph
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.link import query
+from playground.link import params
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
 from playground.training import variants
 from playground.training.network import evaluate_unbatched
@@ -37,7 +37,7 @@ def make_plan() -> tuple[VariantRun, ...]:
     strengths = {field: own[field] for field in COMPARED}
     recipe = variants.comparison_recipe(TASK_TITLES[own["task"]], own["data"], current_value("seed"), strengths)
     recipe = replace(recipe, optimizer=own["optimizer"], lr=own["lr"])
-    config = query.model_config({**current_setup().state.asked, **SIZES}, vocab_size=1)
+    config = params.model_config({**current_setup().state.asked, **SIZES}, vocab_size=1)
     chosen = [FIELDS[title] for title in own["chosen"]]
     chosen = [field for field in chosen if REGULARISERS[field].has_effect(recipe, config.norm)]
     config = architecture(config, recipe, experiments.training_data(recipe))

@@ -23,9 +23,9 @@ from playground.accounting import LABELS, count_parameters, is_traced, list_shap
 from playground.charts.palette import COMPONENTS
 from playground.errors import InputError, PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
-from playground.link.kinds import Choice, Notation, Param, Size, Switch, read_param, write_changes
+from playground.link.kinds import Param, read_param, write, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
-from playground.link.params import SHARED, write, write_all
+from playground.link.params import SHARED, write_all
 from playground.link.query import values_of_preset, write_query
 from playground.pages import PAGES
 from playground.presets import PRESETS
@@ -91,14 +91,14 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
     if key.startswith("n_"):
         names.append(f"--{key.removeprefix('n_')}")
     shown = f"{param.help_text or param.label} Default: {write(param.default) or 'none'}.".replace("%", "%%")
-    if isinstance(param, Switch):
+    if param.kind == "switch":
         group.add_argument(
             *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown
         )
         return
-    words = _WEIGHTS if key == "weights" else param.options if isinstance(param, Choice) else None
-    metavar = "|".join(words) if words else "CHANGES" if isinstance(param, Notation) else "NUMBER"
-    if isinstance(param, Size):
+    words = _WEIGHTS if key == "weights" else param.options if param.kind == "choice" else None
+    metavar = "|".join(words) if words else "CHANGES" if param.kind == "notation" else "NUMBER"
+    if param.kind == "size":
         shown += (
             f" One of {', '.join(f'{stop:g}' if isinstance(stop, float) else str(stop) for stop in param.options)}."
         )
@@ -111,7 +111,7 @@ def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
         value, complaint = read_param(SHARED[key], [text])
         if words is not None and text not in words:
             raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
-        if complaint is not None and isinstance(SHARED[key], Notation):
+        if complaint is not None and SHARED[key].kind == "notation":
             raise argparse.ArgumentTypeError(complaint)
         if complaint is not None:
             raise argparse.ArgumentTypeError(f"{text!r} {complaint}; {write(value)} would work")
@@ -157,10 +157,10 @@ def print_view(view: LinkedView, console: Console, site: str) -> None:
     config = view.config
     sizes = f"{count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}, d_ff {config.d_ff}"
     names = {"minilm": "trained weights", "english": "trained on the small English"}
-    origin = names.get(view.weights, f"random weights, seed {view.seed}")
-    console.print(f"{sizes}, {origin}{', causal mask' if view.causal else ''}", soft_wrap=True)
-    if view.changes.applied:
-        console.print(f"what if: {write_changes(view.changes.applied)}", soft_wrap=True)
+    origin = names.get(view.weights, f"random weights, seed {view.values['seed']}")
+    console.print(f"{sizes}, {origin}{', causal mask' if view.values['causal'] else ''}", soft_wrap=True)
+    if view.lab.fitted_changes.applied:
+        console.print(f"what if: {write_changes(view.lab.fitted_changes.applied)}", soft_wrap=True)
     _print_tokens(view, console)
     _print_parameters(view, console)
     _print_attention(view, console)
@@ -175,19 +175,19 @@ def _link_to(view: LinkedView, site: str) -> str:
 
 def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
     """Return what `print_view` prints, for JSON."""
-    n_tokens, count = len(view.batch.tokens[view.sentence]), count_parameters(view.config)
+    n_tokens, count = len(view.batch.tokens[view.lab.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
     numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.values["causal"])
     return {
         "notices": view.notices,
         "config": asdict(view.config),
         "weights": view.weights,
-        "seed": view.seed,
-        "causal": view.causal,
-        "changes": write_changes(view.changes.applied),
-        "tokens": view.batch.tokens[view.sentence],
-        "ids": view.batch.ids[view.sentence, :n_tokens].tolist(),
+        "seed": view.values["seed"],
+        "causal": view.values["causal"],
+        "changes": write_changes(view.lab.fitted_changes.applied),
+        "tokens": view.batch.tokens[view.lab.sentence],
+        "ids": view.batch.ids[view.lab.sentence, :n_tokens].tolist(),
         "shapes": {name: shape for name, shape in shapes if is_traced(name)},
         "parameters": {**count.by(lambda term: term.component), "total": count.total},
         "attention": {"layer": view.focus.layer, "head": view.focus.head, "pattern": numbers},
@@ -201,11 +201,11 @@ class _Console(Console):
 
 
 def _print_tokens(view: LinkedView, console: Console) -> None:
-    tokens = view.batch.tokens[view.sentence]
-    which = f" of sentence {view.sentence + 1}" if len(view.text) > 1 else ""
-    tokenizer = view.tokenizer.name if view.weights == "english" else view.values["tokenizer"]
+    tokens = view.batch.tokens[view.lab.sentence]
+    which = f" of sentence {view.lab.sentence + 1}" if len(view.text) > 1 else ""
+    tokenizer = view.lab.tokenizer.name if view.weights == "english" else view.values["tokenizer"]
     console.print(f"\n{count_noun(len(tokens), 'token')}{which} ({tokenizer})", style="bold")
-    ids = view.batch.ids[view.sentence].tolist()
+    ids = view.batch.ids[view.lab.sentence].tolist()
     has_ids = view.config.vocab_size > 0
     pieces = [f"{token} {number}" if has_ids else token for token, number in zip(tokens, ids, strict=False)]
     console.print(Text(" · ".join(pieces)), soft_wrap=True)
@@ -235,7 +235,7 @@ def _print_attention(view: LinkedView, console: Console) -> None:
     place = view.focus
     console.print(f"Attention of layer {place.layer}, head {place.head}", style="bold")
     console.print("Rows look, columns are looked at; percent of a row, a dot is less than 0.5.")
-    n_tokens = len(view.batch.tokens[view.sentence])
+    n_tokens = len(view.batch.tokens[view.lab.sentence])
     pattern = run.pattern(place.layer)[place.head][:n_tokens, :n_tokens]
     for line in draw_map(pattern, run.tokens[:n_tokens]):
         console.print(line, soft_wrap=True)

@@ -18,7 +18,7 @@ from benchmarks import environment
 from benchmarks.load.lesson import Record, attend, move_slider, train
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.server import processor_seconds, resident_bytes, serve
-from playground.web.server.settings import read_settings
+from playground.web.server import read_settings
 
 QUIET = 20.0
 """Seconds after the last student has left, when memory is read for the last time."""

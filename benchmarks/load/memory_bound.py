@@ -1,6 +1,6 @@
 """The most memory that a server may take, from its limits; deploy/README.md explains each term."""
 
-from playground.web.server.settings import Settings
+from playground.web.server import Settings
 from playground.web.session.services import PLACES
 
 BASE = 600_000_000

@@ -20,8 +20,9 @@ from playground.errors import InputError
 from playground.learn.formulas import check_formula
 from playground.learn.quantities import Numbers, find_place
 from playground.learn.reading import Key, Record
+from playground.link.kinds import write
 from playground.link.opening import LinkedView
-from playground.link.params import FOLDS, PARAMS, write
+from playground.link.params import FOLDS, PARAMS
 from playground.pages import PAGES
 from playground.text.wording import join_words, quote_text
 from playground.words import say

@@ -26,11 +26,11 @@ from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError, list_nearest
 from playground.language.family import shares_of
-from playground.link import english
+from playground.link.kinds import write
 from playground.link.lab import Lab, once, run_sentence
 from playground.link.opening import LinkedView
-from playground.link.params import RECIPE, TASK_TITLES, write
-from playground.link.query import model_config, shape_to_train
+from playground.link.params import RECIPE, TASK_TITLES, model_config, spec_of
+from playground.link.query import shape_to_train
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
 from playground.model.positions import wavelengths
@@ -164,7 +164,7 @@ def _wavelength(view: LinkedView, pair: int) -> float:
 
 
 def _count_shape(view: LinkedView, name: Place) -> float:
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.causal)
+    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.values["causal"])
     return math.prod(_find({key.removeprefix("layers.0."): shape for key, shape in shapes}, name, "intermediate"))
 
 
@@ -226,8 +226,8 @@ def _cross_moves(view: LinkedView, part: Place) -> float:
     """Return how far a part moves if the source is reversed, as a share."""
     point = f"decoder.layers.0.{_find(_CROSS_POINTS, part, 'part of a decoder block')}"
     n_targets = 4
-    model = EncoderDecoder(view.config, n_targets, view.seed).requires_grad_(False).eval()
-    source, found = view.batch.ids[view.sentence : view.sentence + 1], []
+    model = EncoderDecoder(view.config, n_targets, view.values["seed"]).requires_grad_(False).eval()
+    source, found = view.batch.ids[view.lab.sentence : view.lab.sentence + 1], []
     for each in (source, source.flip(-1)):
         trace = Trace(point.__eq__)
         model(each, torch.arange(n_targets)[None], trace=trace)
@@ -243,7 +243,7 @@ def _gradient_kept(view: LinkedView, encoder: Place) -> float:
 
 def _recipe(view: LinkedView) -> Recipe:
     values = {name: view.values[f"training_{name}"] for name in RECIPE}
-    return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.seed, **values)
+    return Recipe(task=TASK_TITLES[view.values["training_task"]], seed=view.values["seed"], **values)
 
 
 def _lowest_loss(view: LinkedView) -> float:
@@ -290,7 +290,7 @@ def _setting(view: LinkedView, key: Place) -> float | str:
 
 
 def _learnt(view: LinkedView, capability: Place) -> float:
-    return fmean(_find(shares_of(english.spec_of(view.values)), capability, "capability that was measured"))
+    return fmean(_find(shares_of(spec_of(view.values)), capability, "capability that was measured"))
 
 
 def _network(view: LinkedView, name: Place) -> float | str:
@@ -345,7 +345,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "similarity.padded": lambda view, one, other: _depths(view.lab).similarity("mean with padding")[one, other],
     "cross.moves": _cross_moves,
     # text and link
-    "tokens": lambda view: len(view.batch.tokens[view.sentence]),
+    "tokens": lambda view: len(view.batch.tokens[view.lab.sentence]),
     "padding.share": lambda view: 1 - view.batch.mask.float().mean(),
     "focus": lambda view, name: _find(vars(view.focus), name, "place"),
     # architecture

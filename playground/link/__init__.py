@@ -1,4 +1,4 @@
-"""What a link of the playground means, without a page: its parameters, frozen defaults, repairs, and what it shows."""
+"""What a link of the playground means, without a page."""
 
 from playground.link.opening import Focus, LinkedView, open_link
 

@@ -1,10 +1,11 @@
-"""What a query parameter may be: a few kinds, each with a frozen default and a way to read a link's text."""
+"""What a query parameter may be, and how a link's text is read."""
 
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, Literal, NamedTuple
 
 from playground.limits import MAX_CHARACTERS
 from playground.model.change_texts import read_change, write_change
@@ -15,119 +16,76 @@ Reading = tuple[Any, str | None]
 """The value to use, and what is wrong with the link's text, if anything is."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kind:
-    label: str = ""
-    """Of the parameter's widget in the sidebar; its key if empty."""
-    help_text: str | None = None
-
-
 @dataclass(frozen=True)
-class Choice(_Kind):
-    """One of a few words, with what is shown below each."""
+class Param:
+    """A query parameter."""
 
-    default: str
-    options: Sequence[str]
+    kind: Literal["choice", "several", "size", "whole", "switch", "text", "notation"]
+    default: Any
+    options: Sequence[Any] = ()
+    """Words, a slider's stops, smallest first, or the range of whole numbers; a link repeats the key for `several`."""
     captions: Sequence[str] = ()
     former: Mapping[str, str] = field(default_factory=dict)
     """Words that links once had, and the nearest option."""
-
-
-@dataclass(frozen=True)
-class Several(_Kind):
-    """Any number of a few words, also none; a link repeats its key for each."""
-
-    default: tuple[str, ...]
-    options: Sequence[str]
-
-
-@dataclass(frozen=True)
-class Size(_Kind):
-    """One of the numbers that a slider stops at, smallest first."""
-
-    default: float
-    options: Sequence[float]
-
-
-@dataclass(frozen=True)
-class Whole(_Kind):
-    """A whole number between two bounds."""
-
-    default: int
-    low: int
-    high: int
-
-
-@dataclass(frozen=True)
-class Switch(_Kind):
-    """On or off."""
-
-    default: bool
-
-
-@dataclass(frozen=True)
-class Text(_Kind):
-    """Typed text of at most `longest` characters."""
-
-    default: str
     longest: int = MAX_CHARACTERS
+    """Characters of a text."""
+    parse: Callable[[str], Reading] = lambda text: (text, None)
+    """Reads a notation, whose `str` is its text; complains in whole sentences."""
+    label: str = ""
+    """Of its widget in the sidebar; its key if empty."""
+    help_text: str | None = None
 
 
-@dataclass(frozen=True)
-class Notation(_Kind):
-    """Text in a notation of its own, which is read into a value that can be hashed and whose `str` it is."""
-
-    default: Any
-    parse: Callable[[str], Reading]
-    """Reads it; what it says is wrong is a whole sentence."""
+choice, several, size, text = (partial(Param, kind) for kind in ("choice", "several", "size", "text"))
+notation, switch = partial(Param, "notation"), partial(Param, "switch", options=(False, True))
 
 
-Param = Choice | Several | Size | Whole | Switch | Text | Notation
+def whole(default: int, low: int, high: int, **shown: Any) -> Param:
+    """Return a whole number between two bounds."""
+    return Param("whole", default, range(low, high + 1), **shown)
 
-_MOST_NAMED = 20
-"""Options that a sentence lists."""
+
+_NO_VALUE = "is not one of its values"
 
 
 def read_param(param: Param, texts: Sequence[str]) -> Reading:
     """Read a parameter's texts in a link: of several the last counts; a number becomes the nearest inside."""
-    text = texts[-1]
-    match param:
-        case Choice(default, options, _, former):
-            listed = options if len(options) <= _MOST_NAMED else (*options[:3], "…")
-            return (
-                (text, None) if text in options else (former.get(text, default), f"is not one of {', '.join(listed)}")
-            )
-        case Several(default, options):
+    text, options = texts[-1], param.options
+    match param.kind:
+        case "text":
+            too_long = f"has {len(text):,} characters; only the first {param.longest:,} are kept"
+            return text[: param.longest], too_long if len(text) > param.longest else None
+        case "notation":
+            return param.parse(text)
+        case "several":
             known = tuple(dict.fromkeys(word for word in texts if word in options))
             is_good = all(not word or word in options for word in texts)
-            return (known, None) if is_good else (known or default, "is not an option there")
-        case Size(default, options):
-            number = _read_number(text)
-            if math.isnan(number):
-                return default, "is not a number"
-            inside = min(max(number, options[0]), options[-1])
-            nearest = min(options, key=lambda option: abs(option - inside))
-            return nearest, None if nearest == number else "is not a stop of its slider"
-        case Whole(default, low, high):
-            if not re.fullmatch("-?[0-9]{1,20}", text):
-                return default, "is not a whole number"
-            whole = min(max(int(text), low), high)
-            return whole, None if whole == int(text) else f"is not between {low:,} and {high:,}"
-        case Switch(default):
-            is_good = text.lower() in {"true", "false"}
-            return (text.lower() == "true", None) if is_good else (default, "is neither true nor false")
-        case Text(_, longest):
-            too_long = f"has {len(text):,} characters; only the first {longest:,} are kept"
-            return text[:longest], too_long if len(text) > longest else None
-        case Notation(_, parse):
-            return parse(text)
+            return (known, None) if is_good else (known or param.default, _NO_VALUE)
+        case "choice" | "switch":
+            found = {write(option): option for option in options}
+            text = text.lower() if param.kind == "switch" else text
+            return (found[text], None) if text in found else (param.former.get(text, param.default), _NO_VALUE)
+    number = _read_number(text, is_whole=param.kind == "whole")
+    if math.isnan(number):
+        return param.default, _NO_VALUE
+    nearest = min(max(number, options[0]), options[-1])
+    if param.kind == "size":
+        nearest = min(options, key=lambda option: abs(option - nearest))
+    return nearest, None if nearest == number else _NO_VALUE
 
 
-def _read_number(text: str) -> float:
+def _read_number(text: str, *, is_whole: bool) -> float:
+    if is_whole:
+        return int(text) if re.fullmatch("-?[0-9]{1,20}", text) else math.nan
     try:
         return float(text)
     except ValueError:
         return math.nan
+
+
+def write(value: object) -> str:
+    """Return a value's text in a link."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 MAX_CHANGES = 64
@@ -136,11 +94,9 @@ MAX_CHANGES = 64
 _SEPARATOR, _OFF = ",", "-"
 """Between changes; before one that is switched off."""
 
-_LONGEST_QUOTED = 24
-
 
 class MadeChange(NamedTuple):
-    """A change of the computation as the visitor has it: switched on, or kept to be switched on again."""
+    """A change of the computation, on or off."""
 
     change: Change
     is_on: bool = True
@@ -148,7 +104,7 @@ class MadeChange(NamedTuple):
 
 @dataclass(frozen=True)
 class Changes:
-    """The visitor's changes in their order: the value of `do`. As a string it is the link's text."""
+    """The visitor's changes in their order: `do`, whose text is its `str`."""
 
     made: tuple[MadeChange, ...] = ()
 
@@ -174,15 +130,8 @@ def read_changes(text: str) -> tuple[Changes, str | None]:
     for item in items[:MAX_CHANGES]:
         change = read_change(item.removeprefix(_OFF))
         if change is None:
-            quoted = _quote(item.removeprefix(_OFF))
+            quoted = quote_text(item.removeprefix(_OFF), longest=24)
             sentences.append(f"The link's do={quoted} is not a change that the playground knows.")
         else:
             found.setdefault(change, MadeChange(change, not item.startswith(_OFF)))
     return Changes(tuple(found.values())), " ".join(sentences) or None
-
-
-def _quote(text: str) -> str:
-    """Return a text in quotation marks; with its `:` and `@` if these can make no link and no icon."""
-    if len(text) <= _LONGEST_QUOTED and re.fullmatch(r"[0-9a-z_.]*:[0-9a-z_.]*(?:@[0-9.]*)?", text, re.ASCII):
-        return f"“{text}”"
-    return quote_text(text, longest=_LONGEST_QUOTED)

@@ -1,4 +1,4 @@
-"""The one way from a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
+"""From a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -13,7 +13,7 @@ from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
-from playground.link import english, query
+from playground.link import params
 from playground.link.kinds import MadeChange
 from playground.link.query import drawn_rows
 from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
@@ -37,7 +37,6 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MOST_KEPT = 256
-"""Results that a source keeps before it forgets them."""
 
 
 class Source:
@@ -48,7 +47,7 @@ class Source:
         self._kept: dict[Hashable, Any] = {}
 
     def tokenizer(self, key: TextKey) -> Tokenizer:
-        """Return the tokenizer of a text; raises PretrainedError."""
+        """Return a text's tokenizer; raises PretrainedError."""
         if key.tokenizer == "english":
             return english_tokenizer()
         if key.tokenizer == TRANSLATOR:
@@ -153,27 +152,27 @@ class Lab:
     def __getitem__(self, key: str) -> Any:
         return self.state.values[key]
 
-    @property
+    @cached_property
     def values(self) -> Mapping[str, Any]:
-        """The link's parameters that all pages share."""
+        """The shared parameters."""
         return self.state.values
 
-    @property
+    @cached_property
     def text(self) -> Sentences:
-        """The typed text as sentences."""
+        """The sentences."""
         return self.state.text
 
-    @property
+    @cached_property
     def sentence(self) -> int:
         """The sentence to look at, from 0."""
         return self.state.sentence
 
-    @property
+    @cached_property
     def weights(self) -> WeightsId:
         """The name of its weights."""
         return self.state.weights
 
-    @property
+    @cached_property
     def text_key(self) -> TextKey:
         """What the tokens depend on."""
         return self.state.text_key
@@ -192,8 +191,8 @@ class Lab:
     def config(self) -> ModelConfig:
         """The architecture, with the rows of its token table."""
         if self.state.is_english:
-            return english.spec_of(self.values).config
-        return query.model_config(self.values, self.state.own_rows or self.random_table_rows)
+            return params.spec_of(self.values).config
+        return params.model_config(self.values, self.state.own_rows or self.random_table_rows)
 
     @property
     def random_table_rows(self) -> int:
@@ -236,18 +235,18 @@ class Lab:
         """The key of the sentence's run without changes."""
         return RunKey(self.state.text_key, self.sentence, self.state.weights, self.config, self["seed"], self["causal"])
 
-    @property
+    @cached_property
     def run_key(self) -> RunKey:
         """The key of the sentence's run."""
         return self.untouched_key._replace(interventions=self.fitted_changes.applied)
 
-    @property
+    @cached_property
     def run(self) -> Run:
         """The sentence's forward pass, with its changes.
 
         Raises:
-            TooLargeError: the model, or what a run keeps, is too large.
-            InputError: the sentence is too long, or has tokens that the token table lacks.
+            TooLargeError: the model or its run is too large.
+            InputError: the sentence is too long, or the token table lacks a token.
             UnavailableError, PretrainedError: the weights are not here.
         """
         return run_sentence(self.source, self.run_key)
@@ -264,11 +263,6 @@ class Lab:
         """Return the run with everything that one layer computes; raises as `run`."""
         return trace_layer(self.source, self.run_key, layer)
 
-    @property
-    def options(self) -> dict[str, Any]:
-        """What a pass is called with."""
-        return {"seed": self["seed"], "causal": self["causal"], "interventions": self.fitted_changes.applied}
-
     def at(self, state: State) -> "Lab":
         """Return the lab of another state."""
         return replace(self, state=state)
@@ -280,7 +274,7 @@ class Lab:
 
 
 def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab, P], R]:
-    """Compute a function of a lab's run, and of arguments that can be hashed, once, in a turn; a decorator."""
+    """Compute a function of a lab's run, and of arguments that can be hashed, once: a decorator."""
 
     @wraps(function)
     def find(lab: Lab, /, *args: P.args, **kwargs: P.kwargs) -> R:
@@ -348,7 +342,7 @@ def turn_on_text(source: Source, key: RunKey) -> Iterator[tuple[Encoder, Batch]]
 
 
 class PairKey(NamedTuple):
-    """What the run of a pair depends on: one sentence of a source text and one line of a target text."""
+    """What the run of a source sentence and a target line depends on."""
 
     source: TextKey
     sentence: int

@@ -1,4 +1,4 @@
-"""Opens a link outside of the app: what it shows, as an object, with the places in it that are looked at."""
+"""A link outside of the app, opened as an object: `open_link`."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -14,15 +14,15 @@ from playground.config import ModelConfig
 from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
 from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
-from playground.link import english, params, query
-from playground.link.lab import FittedChanges, Lab, Source
+from playground.link import params, query
+from playground.link.lab import Lab, Source
 from playground.link.query import Texts
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.model import Encoder
-from playground.pages import MOVED, PAGES, page_at
+from playground.pages import MOVED, PAGES
 from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run
-from playground.text import Batch, Tokenizer, split_sentences
+from playground.text import Batch, split_sentences
 from playground.text.sentences import choose_pronoun
 from playground.text.wording import quote_text
 from playground.weights import checkpoint
@@ -44,21 +44,21 @@ class Focus:
         return replace(self, layer=min(self.layer, config.n_layers - 1), head=min(self.head, config.n_heads - 1))
 
 
-def last_places(n_layers: int, n_heads: int, n_real: int, n_tokens: int) -> Focus:
+def last_places(config: ModelConfig, n_real: int, n_tokens: int) -> Focus:
     """Return the last layer, head, query and key of a run; `n_real` tokens are no padding."""
-    return Focus(n_layers - 1, n_heads - 1, max(n_real - 1, 0), n_tokens - 1)
+    return Focus(config.n_layers - 1, config.n_heads - 1, max(n_real - 1, 0), n_tokens - 1)
 
 
 def nearest_places(asked: Mapping[str, int], last: Focus) -> Focus:
-    """Return what was asked for, by the fields of `Focus`, or the nearest that a run with these last places has."""
+    """Return what was asked for, by the fields of `Focus`, or the nearest up to the last places."""
     return Focus(**{place: min(asked[place], limit) for place, limit in vars(last).items()})
 
 
 def choose_pair(run: Run, focus: Focus, query: int | None = None) -> Focus:
     """Return the focus with a query and a key that say something about its head.
 
-    The query is the hidden word, a pronoun, or the last word, unless one is given. The key is the word that it looks at
-    most, itself aside; punctuation and special tokens are taken only if there is nothing else.
+    The query is the hidden word, a pronoun, or the last word, unless one is given; the key is the word that it attends
+    to most.
     """
     is_word = [any(map(str.isalnum, token)) for token in run.tokens]
     ranks = np.where(run.padding, -1, np.where(run.special, 0, np.where(is_word, 2, 1)))
@@ -109,34 +109,9 @@ class LinkedView:
         return self.lab.text.sentences
 
     @property
-    def sentence(self) -> int:
-        """The one that is looked at, from 0."""
-        return self.lab.sentence
-
-    @property
-    def seed(self) -> int:
-        """Of random weights."""
-        return int(self.values["seed"])
-
-    @property
-    def causal(self) -> bool:
-        """Whether no token may look at later ones."""
-        return bool(self.values["causal"])
-
-    @property
-    def tokenizer(self) -> Tokenizer:
-        """What cuts the text into tokens."""
-        return self.lab.tokenizer
-
-    @property
     def batch(self) -> Batch:
         """The sentences as padded token ids."""
         return self.lab.batch
-
-    @property
-    def changes(self) -> FittedChanges:
-        """The changes of the computation, and why others cannot apply."""
-        return self.lab.fitted_changes
 
     @property
     def encoder(self) -> Encoder:
@@ -145,12 +120,10 @@ class LinkedView:
 
     @property
     def run(self) -> Run:
-        """The forward pass of the sentence, with the changes; computed when first asked for.
-
-        `run.arrays` has every kept intermediate by its name, `run.pattern(layer)` the attention: (H, T, T).
+        """The sentence's forward pass: `arrays` by name, `pattern(layer)` (H, T, T).
 
         Raises:
-            TooLargeError: the model, or what a run keeps of it, is too large.
+            TooLargeError: the model or its run is too large.
             PretrainedError, UnavailableError: the trained weights are not here.
         """
         return self.lab.run
@@ -158,12 +131,11 @@ class LinkedView:
     @cached_property
     def last(self) -> Focus:
         """The last layer, head, query and key."""
-        n_real = len(self.batch.tokens[self.sentence])
-        return last_places(self.config.n_layers, self.config.n_heads, n_real, self.batch.ids.shape[1])
+        return last_places(self.config, len(self.batch.tokens[self.lab.sentence]), self.batch.ids.shape[1])
 
     @cached_property
     def focus(self) -> Focus:
-        """The layer, head, query and key: the link's, or the nearest; the run decides if it names no token."""
+        """The link's layer, head, query and key, or the nearest; the run decides if it names no token."""
         asked = nearest_places(self.values, self.last)
         if self.names_tokens:
             return asked
@@ -176,24 +148,22 @@ class LinkedView:
 Weights = Literal["minilm", "english", "random"]
 
 MAX_LINK = 200_000
-"""Characters, in a file too."""
 
 
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:
-    """Rebuild what a link of the playground shows: architecture, text, weights, focus and run.
+    """Rebuild what a link shows: architecture, text, weights, focus and run; `notices` tell of what was repaired.
 
-    What a link asks for and cannot be is replaced by the nearest that can, and `notices` says so. Nothing of a link is
-    executed, nothing is downloaded, and no file is written.
+    Nothing of a link is executed, nothing is downloaded, and no file is written.
 
     Args:
         link: a whole address such as `https://host/attention?d_model=64`, or what stands behind its question mark.
-        weights: instead of those that the link names; "random" shows the shape of weights that are not there.
-        max_parameters: of a model that is run; a larger one can be looked at without its run.
+        weights: instead of the link's; "random" shows the shape of weights that are not there.
+        max_parameters: of a model that is run; a larger one can be looked at.
 
     Raises:
-        InputError: this is no link of a playground, its text is empty, or another version of the playground made it.
-        UnavailableError: it shows a network that was trained, or a file that was opened, in somebody's browser.
-        PretrainedError: it needs the trained encoder, which is not on this machine.
+        InputError: no link of a playground, an empty text, or a link of another version.
+        UnavailableError: a network trained or a file opened in somebody's browser.
+        PretrainedError: the trained encoder is not on this machine.
     """
     page, texts = split_link(link)
     return open_texts(page, texts, weights=weights, max_parameters=max_parameters)
@@ -235,8 +205,6 @@ def _read_texts(
     has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
     values, pinned, sentences = query.read_texts(texts, partial(query.settle, has_checkpoint=has_checkpoint))
     sentences += split_sentences(values["text"]).notes
-    if page_at(page).own_networks:
-        sentences.append(f"The page {page} shows other networks too; this is the encoder of its sidebar.")
     return values, pinned and values | pinned, tuple(sentences)
 
 
@@ -245,9 +213,9 @@ def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
         if place in texts and view.values[place] > limit:
             asked = quote_text(texts[place][-1], longest=24)
             yield f"The link's {place}={asked} is not there: the last is {limit}, which is used instead."
-    n_cut = view.batch.truncated[view.sentence]
+    n_cut = view.batch.truncated[view.lab.sentence]
     if n_cut:
-        n_tokens, reason = len(view.batch.tokens[view.sentence]), query.explain_cut(view.values)
+        n_tokens, reason = len(view.batch.tokens[view.lab.sentence]), query.explain_cut(view.values)
         yield f"The sentence is cut after {n_tokens} tokens; {n_cut} more are left out. {reason}"
 
 
@@ -285,7 +253,7 @@ def view_of(
     _check_values(values)
     weights = MINILM if values["weights"] == "minilm" else RANDOM
     if values["weights"] == "english":
-        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + english.spec_of(values).key)
+        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + params.spec_of(values).key)
     lab = Lab(State(values, weights), source or Source(max_parameters))
     return LinkedView(page, lab, values, (*notices, *lab.fitted_changes.reasons.values()), pinned=pinned)
 

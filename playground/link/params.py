@@ -1,25 +1,31 @@
 """Every query parameter, by its key: its frozen default and how its text is read."""
 
 from collections.abc import Mapping
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
+from operator import itemgetter
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
-from playground.config import CHOICES, SETTINGS, Setting
+from playground.config import CHOICES, SETTINGS, ModelConfig, Setting
+from playground.language.family import implied
+from playground.language.learner import SHOWN
+from playground.language.network import BASE, Spec
+from playground.language.text import MASK, MASK_ID, VOCABULARY, english_tokenizer
 from playground.limits import MAX_LISTED, MAX_SENTENCES, MAX_TOKENS
-from playground.link import english
 from playground.link.kinds import (
     Changes,
-    Choice,
-    Notation,
     Param,
     Reading,
-    Several,
-    Size,
-    Switch,
-    Text,
-    Whole,
+    choice,
+    notation,
     read_changes,
+    several,
+    size,
+    switch,
+    text,
+    whole,
+    write,
 )  # fmt: skip
 from playground.mistakes.bug_lab import LEVELS, MAX_SEED, SUSPECTS, TESTS
 from playground.pages import LADDER, page_at
@@ -32,23 +38,29 @@ from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
 from playground.tutorials import LONG_TITLES, SHORT_TITLES, TITLES
 
+ENGLISH_TEXT = SHOWN.replace(MASK, "animal")
+ENGLISH_PLACE = english_tokenizer().encode_batch([SHOWN]).ids[0].tolist().index(MASK_ID)
+"""Position of the word that is hidden at first in the small English's text."""
+
+NO_MASK = -1
+
 TASK_TITLES: dict[str, str] = {task.title: name for name, task in TASKS.items()}
 """A task's title, which is its word in the link → its name."""
 
-_DROPOUT = Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
+_DROPOUT = size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6))
 
 STRENGTHS: dict[str, Param] = {
     "dropout_attention": _DROPOUT,
-    "causal": Switch(True),
-    "weight_decay": Size(0.0, (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
-    "layer_norm": Switch(True),
-    "label_smoothing": Size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)),
-    "patience": Whole(0, 0, 20),
-    "token_masking": Size(0.0, (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)),
-    "clip": Size(0.0, (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
-    "distill": Size(0.0, (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)),
+    "causal": switch(True),
+    "weight_decay": size(0.0, (0.0, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0)),
+    "layer_norm": switch(True),
+    "label_smoothing": size(0.0, (0.0, 0.05, 0.1, 0.2, 0.3, 0.5)),
+    "patience": whole(0, 0, 20),
+    "token_masking": size(0.0, (0.0, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)),
+    "clip": size(0.0, (0.0, 0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0)),
+    "distill": size(0.0, (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)),
     "dropout_residual": _DROPOUT,
-    "temperature": Size(2.0, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)),
+    "temperature": size(2.0, (0.5, 1.0, 2.0, 3.0, 5.0, 10.0)),
 }
 """How strong each regulariser may be, by the recipe's field."""
 
@@ -59,18 +71,18 @@ _OPTIMIZER: dict[str, Any] = {
 }
 
 RECIPE: dict[str, Param] = {
-    "text": Text("", longest=4_000),
-    "length": Whole(12, 2, 256),
-    "n_symbols": Whole(10, 2, 26),
-    "n_train": Size(4096, (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)),
-    "steps": Size(600, (5, 10, 20, 50, 100, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000, 3000, 4000, 5000)),
-    "batch_size": Size(64, (1, 2, 4, 8, 16, 32, 64, 128, 256)),
-    "optimizer": Choice("adam", ("adam", "adamw", "sgd"), **_OPTIMIZER),
-    "schedule": Choice("paper", ("paper", "constant")),
-    "lr": Size(
+    "text": text("", longest=4_000),
+    "length": whole(12, 2, 256),
+    "n_symbols": whole(10, 2, 26),
+    "n_train": size(4096, (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)),
+    "steps": size(600, (5, 10, 20, 50, 100, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000, 3000, 4000, 5000)),
+    "batch_size": size(64, (1, 2, 4, 8, 16, 32, 64, 128, 256)),
+    "optimizer": choice("adam", ("adam", "adamw", "sgd"), **_OPTIMIZER),
+    "schedule": choice("paper", ("paper", "constant")),
+    "lr": size(
         Recipe.lr, (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.01, 0.02, 0.1, 1, 10, 100)
     ),
-    "warmup": Size(100, (1, 10, 20, 50, 100, 200, 300, 400, 500, 1000, 2000, 4000)),
+    "warmup": size(100, (1, 10, 20, 50, 100, 200, 300, 400, 500, 1000, 2000, 4000)),
     **STRENGTHS,
 }
 """A recipe's fields that can be set, but for its task and its seed."""
@@ -82,25 +94,22 @@ LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
 
 TRAINING: dict[str, Param] = {
-    "training_task": Choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
+    "training_task": choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
     **{f"training_{name}": param for name, param in RECIPE.items()},
-    "training_attention": Choice("self", ("self", "encoder self", "decoder self", "cross")),
-    "training_layer": Whole(0, 0, 7),
-    "training_head": Whole(0, 0, 15),
-    "training_moment": Whole(LAST_MOMENT, 0, LAST_MOMENT),
-    "training_sequence": Text("", longest=1_000),
-    "training_prompt": Text("The ", longest=200),
+    "training_attention": choice("self", ("self", "encoder self", "decoder self", "cross")),
+    "training_layer": whole(0, 0, 7),
+    "training_head": whole(0, 0, 15),
+    "training_moment": whole(LAST_MOMENT, 0, LAST_MOMENT),
+    "training_sequence": text("", longest=1_000),
+    "training_prompt": text("The ", longest=200),
 }
 
 FIELDS = {regulariser.choice: field for field, regulariser in REGULARISERS.items()}
-"""What can be chosen for a comparison → the recipe's field."""
 
 
 def _strength(field: str) -> Param:
-    usual, param = REGULARISERS[field].usual, STRENGTHS[field]
-    if isinstance(param, Size):
-        return Size(usual, tuple(option for option in param.options if option > 0))
-    return Whole(usual, 1, param.high if isinstance(param, Whole) else 1)
+    usual, options = REGULARISERS[field].usual, STRENGTHS[field].options
+    return replace(STRENGTHS[field], default=usual, options=tuple(option for option in options if option > 0))
 
 
 COMPARED: dict[str, Param] = {
@@ -109,14 +118,14 @@ COMPARED: dict[str, Param] = {
 """The same, once it is chosen: none is off."""
 
 ABLATION: dict[str, Param] = {
-    "regularisers_task": Choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
-    "regularisers_data": Choice("small", ("small", "plenty")),
-    "regularisers_seeds": Choice("1", ("1", "3")),
-    "regularisers_chosen": Several(
+    "regularisers_task": choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
+    "regularisers_data": choice("small", ("small", "plenty")),
+    "regularisers_seeds": choice("1", ("1", "3")),
+    "regularisers_chosen": several(
         ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping"), tuple(FIELDS)
     ),
-    "regularisers_measure": Choice("accuracy", ("accuracy", "loss")),
-    "regularisers_optimizer": Choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
+    "regularisers_measure": choice("accuracy", ("accuracy", "loss")),
+    "regularisers_optimizer": choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
     "regularisers_lr": RECIPE["lr"],
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},
 }
@@ -124,7 +133,6 @@ ABLATION: dict[str, Param] = {
 
 DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
 DEFAULT_TARGET = "Het dier stak de straat niet over, omdat het te moe was."
-"""What a translator would have made of the default text, in Dutch."""
 
 TRAINED = PRESETS["minilm-l6"].config
 
@@ -139,19 +147,21 @@ def _read_setting(field: str, setting: Setting) -> Param:
     shown: dict[str, Any] = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
     default = getattr(TRAINED, field)
     if field in CHOICES:
-        return Choice(default, CHOICES[field], **shown)
-    return Size(default, setting.stops, **shown) if setting.stops else Switch(default, **shown)
+        return choice(default, CHOICES[field], **shown)
+    return size(default, setting.stops, **shown) if setting.stops else switch(default, **shown)
 
 
 ARCHITECTURE = {field: _read_setting(field, setting) for field, setting in SETTINGS.items()}
 """`ModelConfig`'s own fields, in the sidebar's order."""
 
-SIZES = {key: param for key, param in ARCHITECTURE.items() if isinstance(param, Size)}
+_SETTINGS_OF = itemgetter(*ARCHITECTURE)
+
+SIZES = {key: param for key, param in ARCHITECTURE.items() if param.kind == "size"}
 
 SHARED: dict[str, Param] = {
-    "text": Text(DEFAULT_TEXT, label="Your text, one sentence a line"),
-    "sentence": Whole(1, 1, MAX_SENTENCES, label="Sentence to look at"),
-    "weights": Choice(
+    "text": text(DEFAULT_TEXT, label="Your text, one sentence a line"),
+    "sentence": whole(1, 1, MAX_SENTENCES, label="Sentence to look at"),
+    "weights": choice(
         "minilm",
         ("minilm", "english", "random", "mine", "trained here"),
         label="Weights",
@@ -159,8 +169,8 @@ SHARED: dict[str, Param] = {
         "architecture. random: drawn from the seed, in any shape. mine: a file that you have saved, of a tutorial's "
         "model or another encoder. trained here: what you have trained on the Training page.",
     ),
-    "untrained": Switch(False, label="before training", help_text="Random weights: nothing is learnt yet."),
-    "tokenizer": Choice(
+    "untrained": switch(False, label="before training", help_text="Random weights: nothing is learnt yet."),
+    "tokenizer": choice(
         "wordpiece",
         ("wordpiece", "word", "char", "bpe", "vectors"),
         label="cutting text into tokens · `tokenizer`",
@@ -168,27 +178,29 @@ SHARED: dict[str, Param] = {
         "byte-level byte-pair encoding, trained on Python's help texts. vectors: your text's own words, each a vector "
         f"drawn from the seed, without a table to learn, as in tutorials {SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
     ),
-    "vocab_size": Whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY, label="BPE vocabulary · `vocab_size`"),
-    "table_rows": Size(
+    "vocab_size": whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY, label="BPE vocabulary · `vocab_size`"),
+    "table_rows": size(
         0,
         (0, 1_000, 5_000, 10_000, 30_000, 30_522, 32_128, 37_000, 50_257, 50_265, 50_368),
         label="rows of the token table · `table_rows`",
         help_text="With random weights: rows of the token table, used or not, but at least one for each token.",
     ),
     **ARCHITECTURE,
-    "causal": Switch(False, label="causal mask · `causal`", help_text="No token may look at later ones."),
-    "seed": Whole(0, 0, 2**31 - 1, label="Seed", help_text="The same seed gives the same random weights everywhere."),
-    "mask": Whole(
-        english.NO_MASK,
-        english.NO_MASK,
+    "causal": switch(False, label="causal mask · `causal`", help_text="No token may look at later ones."),
+    "seed": whole(0, 0, 2**31 - 1, label="Seed", help_text="The same seed gives the same random weights everywhere."),
+    "mask": whole(
+        NO_MASK,
+        NO_MASK,
         MAX_TOKENS - 1,
         label="hidden word",
         help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
     ),
-    "run": Notation("", _read_run, label="run", help_text="The network that was trained: a hash, and its share right."),
-    "do": Notation(
+    "run": notation(
+        "", parse=_read_run, label="run", help_text="The network that was trained: a hash, and its share right."
+    ),
+    "do": notation(
         Changes(),
-        read_changes,
+        parse=read_changes,
         label="what if",
         help_text="Changes of the computation, with commas between them, such as 3.1:zero for head 1 of layer 3 at "
         "zero, or 2.ffn:off for no feed-forward in layer 2.",
@@ -196,23 +208,21 @@ SHARED: dict[str, Param] = {
 }
 """The sidebar's parameters, the same on every page."""
 
-FOCUS: dict[str, Whole] = {
-    "layer": Whole(3, 0, 95),
-    "head": Whole(1, 0, 95),
-    "query": Whole(10, 0, MAX_TOKENS - 1),
-    "key": Whole(2, 0, MAX_TOKENS - 1),
+FOCUS: dict[str, Param] = {
+    "layer": whole(3, 0, 95),
+    "head": whole(1, 0, 95),
+    "query": whole(10, 0, MAX_TOKENS - 1),
+    "key": whole(2, 0, MAX_TOKENS - 1),
 }
 """What every page looks at. The default: *it* looks at *animal*."""
 
 MAX_STEPS = 20
-"""Of a lesson."""
 
 MAX_LESSON = 6_000
-"""Characters of a lesson in a link."""
 
 LESSON: dict[str, Param] = {
-    "tour": Whole(0, 0, MAX_STEPS + 1),
-    "lesson": Text("", longest=MAX_LESSON),
+    "tour": whole(0, 0, MAX_STEPS + 1),
+    "lesson": text("", longest=MAX_LESSON),
 }
 """The step that the visitor is at, from 1, 0 in no lesson; and the lesson, by its key or as a whole."""
 
@@ -220,7 +230,6 @@ UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in (
 """What has no widget, on every page."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")
-"""What chooses two sentences on the page Similarity; they count from 1."""
 
 _IN_PANELS = {
     "step_ways": "step_path",
@@ -242,7 +251,6 @@ FOLDS = {key: panel for panel, keys in _IN_PANELS.items() for key in keys.split(
 """By a page's parameter, or a chart: the panel that it stands in, which a link with it opens."""
 
 POOLINGS = ("mean", "first token", "mean with padding")
-"""Of `analysis.sentences`, which imports pandas."""
 
 AUTOMATIC, MEAN = "automatic", "mean"
 """`attention_rival` beside a key's position: the strongest other word or key, and the mean over all."""
@@ -250,7 +258,6 @@ AUTOMATIC, MEAN = "automatic", "mean"
 ENCODERS = (
     "post-norm", "pre-norm", "no norm", "post-norm, no residual", "pre-norm, no residual", "no norm, no residual",
 )  # fmt: skip
-"""Of `analysis.gradients`, which imports pandas."""
 
 _OFF = {
     "overview": "shapes",
@@ -270,65 +277,65 @@ _OFF = {
 """By the prefix of a page's parameters: switches and panels, off or closed by default."""
 
 OWN: dict[str, Param] = {
-    **{f"{page}_{name}": Switch(False) for page, names in _OFF.items() for name in names.split()},
-    "overview_batch": Choice(
+    **{f"{page}_{name}": switch(False) for page, names in _OFF.items() for name in names.split()},
+    "overview_batch": choice(
         "this text",
         ("this text", "tutorial C: 30 × 200"),
         ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
     ),
-    "attention_show": Choice("one head", ("one head", "average of heads")),
-    "attention_view": Choice("lines", ("lines", "ranking", "entropy", "heads that link", "what heads are known for")),
-    "attention_why": Choice("sources", ("sources", "what it moves")),
-    "attention_rival": Choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
-    "attention_colours": Choice("square root", ("square root", "linear")),
-    "norms_view": Choice("tokens", ("tokens", "statistics", "by hand")),
-    "norms_norm": Whole(0, 0, 193),
-    "positions_view": Choice("this sentence", ("this sentence", "similarity", "doubled exponent")),
-    "positions_first": Whole(2, 0, MAX_TOKENS - 1),
-    "positions_second": Whole(8, 0, MAX_TOKENS - 1),
-    "step_path": Choice("as the data moves", ("as the data moves", "as tutorial B")),
-    "step_stage": Choice("embedding", STAGES),
-    "whatif_view": Choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
-    "whatif_parts": Choice("heads", ("heads", "sublayers", "pairs of one head")),
-    "whatif_on": Choice("sentence vector", ("sentence vector", "right answers")),
-    "whatif_other": Whole(2, 1, MAX_SENTENCES),
-    "gradient_layers": Whole(12, 1, 48),
-    "gradient_of": Choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
-    "gradient_first": Choice("no norm", ENCODERS),
-    "gradient_second": Choice("no norm, no residual", ENCODERS),
-    "parameters_model": Choice("sidebar", ("sidebar", *PRESETS)),
-    "parameters_view": Choice("components", ("components", "layers")),
-    "parts_view": Choice("one part away", ("one part away", LADDER)),
-    "parts_row": Whole(12, 0, 22),
-    "parts_rung": Whole(8, 0, 10),
-    "parts_column": Whole(2, 0, 9),
-    "tutorials_letter": Choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
-    "exercises_key": Text("", longest=40),
-    "exercises_variant": Whole(0, 0, 999),
-    "lab_seed": Whole(0, 0, MAX_SEED),
-    "lab_level": Choice(
+    "attention_show": choice("one head", ("one head", "average of heads")),
+    "attention_view": choice("lines", ("lines", "ranking", "entropy", "heads that link", "what heads are known for")),
+    "attention_why": choice("sources", ("sources", "what it moves")),
+    "attention_rival": choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
+    "attention_colours": choice("square root", ("square root", "linear")),
+    "norms_view": choice("tokens", ("tokens", "statistics", "by hand")),
+    "norms_norm": whole(0, 0, 193),
+    "positions_view": choice("this sentence", ("this sentence", "similarity", "doubled exponent")),
+    "positions_first": whole(2, 0, MAX_TOKENS - 1),
+    "positions_second": whole(8, 0, MAX_TOKENS - 1),
+    "step_path": choice("as the data moves", ("as the data moves", "as tutorial B")),
+    "step_stage": choice("embedding", STAGES),
+    "whatif_view": choice("what followed", ("what followed", "which parts matter", "where the difference sits")),
+    "whatif_parts": choice("heads", ("heads", "sublayers", "pairs of one head")),
+    "whatif_on": choice("sentence vector", ("sentence vector", "right answers")),
+    "whatif_other": whole(2, 1, MAX_SENTENCES),
+    "gradient_layers": whole(12, 1, 48),
+    "gradient_of": choice("whole layer", ("whole layer", "attention", "feed-forward", "stream")),
+    "gradient_first": choice("no norm", ENCODERS),
+    "gradient_second": choice("no norm, no residual", ENCODERS),
+    "parameters_model": choice("sidebar", ("sidebar", *PRESETS)),
+    "parameters_view": choice("components", ("components", "layers")),
+    "parts_view": choice("one part away", ("one part away", LADDER)),
+    "parts_row": whole(12, 0, 22),
+    "parts_rung": whole(8, 0, 10),
+    "parts_column": whole(2, 0, 9),
+    "tutorials_letter": choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),
+    "exercises_key": text("", longest=40),
+    "exercises_variant": whole(0, 0, 999),
+    "lab_seed": whole(0, 0, MAX_SEED),
+    "lab_level": choice(
         LEVELS[0], LEVELS, ("One mistake with clear signs.", "Any one mistake.", "Two mistakes at once.")
     ),
-    "lab_tests": Several((), tuple(TESTS)),
-    "lab_accused": Several((), tuple(SUSPECTS)),
-    "encdec_source": Choice("trained example", ("trained example", "your text")),
-    "encdec_example": Text("the small black cat sees a white house", longest=200),
-    "encdec_example_layer": Whole(1, 0, 95),
-    "encdec_example_head": Whole(3, 0, 95),
-    "encdec_target": Text(DEFAULT_TARGET, longest=500),
-    "encdec_layer": Whole(0, 0, 95),
-    "encdec_head": Whole(0, 0, 95),
+    "lab_tests": several((), tuple(TESTS)),
+    "lab_accused": several((), tuple(SUSPECTS)),
+    "encdec_source": choice("trained example", ("trained example", "your text")),
+    "encdec_example": text("the small black cat sees a white house", longest=200),
+    "encdec_example_layer": whole(1, 0, 95),
+    "encdec_example_head": whole(3, 0, 95),
+    "encdec_target": text(DEFAULT_TARGET, longest=500),
+    "encdec_layer": whole(0, 0, 95),
+    "encdec_head": whole(0, 0, 95),
     **dict.fromkeys(
-        ("encdec_attention", "encdec_example_attention"), Choice("cross", ("encoder self", "decoder self", "cross"))
+        ("encdec_attention", "encdec_example_attention"), choice("cross", ("encoder self", "decoder self", "cross"))
     ),
-    **dict.fromkeys(("encdec_position", "encdec_example_position"), Whole(0, 0, MAX_TOKENS - 1)),
+    **dict.fromkeys(("encdec_position", "encdec_example_position"), whole(0, 0, MAX_TOKENS - 1)),
     **TRAINING,
     **ABLATION,
-    "similarity_list": Text(""),
-    "similarity_pooling": Choice("mean", POOLINGS),
-    "similarity_first": Whole(1, 1, MAX_LISTED),
-    "similarity_second": Whole(2, 1, MAX_LISTED),
-    "similarity_view": Choice("token by token", ("token by token", "leave a word out", "by depth")),
+    "similarity_list": text(""),
+    "similarity_pooling": choice("mean", POOLINGS),
+    "similarity_first": whole(1, 1, MAX_LISTED),
+    "similarity_second": whole(2, 1, MAX_LISTED),
+    "similarity_view": choice("token by token", ("token by token", "leave a word out", "by depth")),
 }
 """The pages' own parameters; each starts with its page."""
 
@@ -345,20 +352,46 @@ def page_parameters(page: str) -> tuple[str, ...]:
     return tuple(key for key in OWN if key.startswith(prefix))
 
 
-def write(value: object) -> str:
-    """Return a value's text in a link."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
-
-
 def write_all(value: object) -> list[str]:
-    """Return the texts of a value: several words are a text each, no word is an empty text."""
+    """Return the texts of a value: one for each of several words."""
     return [write(word) for word in value] or [""] if isinstance(value, list | tuple) else [write(value)]
+
+
+_DECIDING, FOLLOWING = ("d_model", "norm_placement", "norm"), ("d_ff", "final_norm", "n_heads")
+"""The settings of the small English from which the defaults of others follow, and these others."""
+
+
+def english_defaults(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the base's architecture, text and mask, with what follows from given values (`family.implied`)."""
+    following = implied({key: values[key] for key in _DECIDING if key in values})
+    mask = ENGLISH_PLACE if values.get("text", ENGLISH_TEXT) == ENGLISH_TEXT else NO_MASK
+    return {**{key: getattr(BASE, key) for key in SETTINGS}, **following, "text": ENGLISH_TEXT, "mask": mask}
+
+
+def spec_of(values: Mapping[str, Any]) -> Spec:
+    """Return the network of the small English that settled values name."""
+    return Spec(model_config(values, len(VOCABULARY)), values["causal"], values["seed"])
+
+
+def values_of(spec: Spec) -> dict[str, Any]:
+    """Return the settings of a network, by their keys in the link."""
+    return {**{key: getattr(spec.config, key) for key in SETTINGS}, "causal": spec.causal, "seed": spec.seed}
+
+
+def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
+    """Return the architecture that values describe, for a tokenizer's vocabulary; raises ConfigError."""
+    return _build_config(vocab_size, *_SETTINGS_OF(values))
+
+
+@lru_cache(maxsize=256)
+def _build_config(vocab_size: int, *settings: Any) -> ModelConfig:
+    return ModelConfig(vocab_size=vocab_size, **dict(zip(ARCHITECTURE, settings, strict=True)))
 
 
 def default_values(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return every parameter's default beside the values of some: the small English has its own."""
     defaults = {key: param.default for key, param in PARAMS.items()}
-    return defaults | (english.default_settings(values) if values.get("weights") == "english" else {})
+    return defaults | (english_defaults(values) if values.get("weights") == "english" else {})
 
 
 def write_changed(values: Mapping[str, Any]) -> dict[str, list[str]]:

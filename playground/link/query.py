@@ -1,4 +1,4 @@
-"""A link's query string: how it is read, repaired and written. What cannot be becomes the nearest that can."""
+"""A link's query string: read, repaired to the nearest that can be, and written."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
@@ -6,12 +6,12 @@ from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
-from playground.config import POSITION_TABLES, ModelConfig
+from playground.config import POSITION_TABLES
 from playground.errors import ConfigError, PlaygroundError
 from playground.language.network import check_spec
 from playground.limits import MAX_TOKENS
-from playground.link import english
-from playground.link.kinds import Notation, Several, Text, read_param
+from playground.link import params
+from playground.link.kinds import read_param, write
 from playground.link.params import (
     ARCHITECTURE,
     FOCUS,
@@ -23,7 +23,7 @@ from playground.link.params import (
     SIZES,
     SMALL,
     default_values,
-    write,
+    model_config,
     write_all,
     write_changed,
 )
@@ -48,7 +48,6 @@ PINNED_KEYS = {f"{PREFIX}{key}": key for key in SHARED}
 """The link's parameters for pinned values → the sidebar's."""
 
 KNOWN = {"v", "embed", "embed_options", "only", MARKER, *PINNED_KEYS, *PARAMS}
-"""What a link may hold without a sentence on it."""
 
 HIDDEN = {
     "trained example": ("encdec_target", "encdec_attention", "encdec_layer", "encdec_head", "encdec_position"),
@@ -66,16 +65,15 @@ def read(key: str, texts: Sequence[str]) -> tuple[Any, str | None]:
     """Read one parameter, repeated or not; returns its value and a sentence on what was wrong, if anything."""
     param = PARAMS[key]
     value, complaint = read_param(param, texts)
-    if complaint is None or isinstance(param, Notation):
+    if complaint is None or param.kind == "notation":
         return value, complaint
-    if isinstance(param, Text):
+    if param.kind == "text":
         return value, f"The {key.rpartition('_')[-1]} {complaint}."
-    text = texts[-1]
-    if isinstance(param, Several):
-        text = next(word for word in texts if word and word not in param.options)
-    first, *more = write_all(value)
-    used = f"{first} and {len(more)} more" if more else first
-    return value, f"The link's {key}={quote_text(text, longest=22)} {complaint}; {used} is used instead."
+    wrong = texts[-1]
+    if param.kind == "several":
+        wrong = next(word for word in texts if word and word not in param.options)
+    used = ", ".join(write_all(value))
+    return value, f"The link's {key}={quote_text(wrong, longest=22)} {complaint}; {used} is used instead."
 
 
 def read_link(texts: Texts) -> Settled:
@@ -86,7 +84,7 @@ def read_link(texts: Texts) -> Settled:
     if "encdec_source" not in linked and not linked.keys().isdisjoint(HIDDEN["trained example"]):
         values["encdec_source"] = "your text"
     # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
-    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].high}
+    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].options[-1]}
     sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
     if texts.get("v", [VERSION])[-1] != VERSION:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
@@ -109,8 +107,7 @@ def read_texts(
 ) -> tuple[dict[str, Any], dict[str, Any] | None, list[str]]:
     """Return the values of every parameter as a link sets them; those that it pins; and sentences on both.
 
-    `settle` makes shared values go together, of which a link has set some keys. `others` are the values of what the
-    link does not name; defaults if None.
+    `settle` makes shared values go together, some of which a link has set; what it does not name is of `others`.
     """
     values, sentences = read_link(texts)
     asked = (default_values(values) if others is None else dict(others)) | values
@@ -167,11 +164,11 @@ def settle(
     has_checkpoint: bool = True,
     recognised: RecognisedWeights | None = None,
 ) -> Settled:
-    """Make the values of all shared parameters, each in its own domain, go together, by as few changes as possible.
+    """Make shared values, each in its own domain, go together, by as few changes as possible.
 
     Args:
         values: to start from.
-        from_link: the keys that a link has just set: these are worth a sentence.
+        from_link: the keys that a link has just set.
         shown_before: the values that the page showed last.
         has_checkpoint: whether the checkpoint is on this server.
         recognised: what the upload or the trained network decides, if `weights` chooses it.
@@ -205,17 +202,13 @@ def settle(
             new = _next_divisor(values, shown_before or {})
         else:
             new = _nearest_fit(values, error)
-        if key == "n_heads" and shown_before and key not in from_link:  # a slider was moved
-            reason = f"{values[key]} heads cannot share d_model = {values['d_model']} features equally"
-        else:
-            reason = str(error).partition(";")[0].rstrip(".")
-        notices.append(f"{reason}: {key} is {write(new)} now.")
+        notices.append(f"{str(error).partition(';')[0].rstrip('.')}: {key} is {write(new)} now.")
         values[key] = new
     if values["weights"] == "english":
         try:
-            check_spec(english.spec_of(values))
+            check_spec(params.spec_of(values))
         except PlaygroundError as error:
-            values.update({key: english.default_settings({})[key] for key in SIZES})
+            values.update({key: params.english_defaults({})[key] for key in SIZES})
             notices.append(f"{str(error).rstrip('.')}. All sizes are the base's now.")
     return values, notices
 
@@ -223,18 +216,15 @@ def settle(
 def _apply_checkpoint(values: dict[str, Any], from_link: Collection[str], notices: list[str]) -> None:
     """Set what the checkpoint decides; a link that asks for another shape, but for no weights, gets random ones."""
     odd = [key for key in LOCKED if values[key] != SHARED[key].default]
-    wanted = [key for key in odd if key in from_link]
-    if wanted and "weights" not in from_link:
-        values["weights"] = "random"
-        notices.append(f"The trained weights have another {join_words(wanted)}, so these are random weights.")
-        return
-    if wanted:
-        notices.append(f"The trained weights decide {join_words(wanted)}; choose random weights to set them yourself.")
+    if wanted := [key for key in odd if key in from_link]:
+        notices.append(f"The trained weights have another {join_words(wanted)}; random weights take any.")
+        if "weights" not in from_link:
+            values["weights"] = "random"
+            return
     values.update({key: SHARED[key].default for key in odd})
 
 
 def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, notices: list[str]) -> None:
-    """Set what the upload or the trained network decides."""
     values.update({key: set_ for key, set_ in recognised.settings.items() if key in {*ARCHITECTURE, "causal", "seed"}})
     if values["tokenizer"] == "vectors" and values["weights"] == "mine" and recognised.settings["vocab_size"]:
         values["tokenizer"] = "word"
@@ -276,17 +266,12 @@ def _nearest_fit(values: Mapping[str, Any], error: ConfigError) -> Any:
     key, (nearest, *_) = error.field, error.works
     if key not in SIZES:
         return nearest
-    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))  # type: ignore[operator]
+    near = sorted(SIZES[key].options, key=lambda stop: abs(stop - nearest))
     errors = ((stop, _find_error({**values, key: stop})) for stop in near)
     return next(stop for stop, found in errors if found is None or found.field != key)
 
 
 # --- what follows from values
-
-
-def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
-    """Return the architecture that the sidebar describes, for a tokenizer's vocabulary; raises ConfigError."""
-    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
 def trains_small(values: Mapping[str, Any]) -> bool:

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 from playground.config import ModelConfig
-from playground.link import english
+from playground.link import params
 from playground.link.kinds import Changes
 from playground.link.query import choose_tokenizer, chosen_sentence, longest_sentence
 from playground.model.changes import Change
@@ -139,7 +139,7 @@ class State:
         """What the tokens depend on."""
         sentences, longest = self.text.sentences, longest_sentence(self.values)
         if self.is_english:
-            hidden = None if self["mask"] == english.NO_MASK else (self.sentence, int(self["mask"]))
+            hidden = None if self["mask"] == params.NO_MASK else (self.sentence, int(self["mask"]))
             return TextKey("english", 0, longest, sentences, hidden)
         chosen, vocab_size = choose_tokenizer(self.values)
         return TextKey(self.own_tokenizer or chosen, vocab_size, longest, sentences)

@@ -1,6 +1,7 @@
 """What a forward pass computed, by name, returned to the caller."""
 
-from collections.abc import Callable, Iterator, Mapping
+import copy
+from collections.abc import Callable, ItemsView, Iterator, Mapping
 from typing import TypeVar
 
 from torch import Tensor
@@ -70,8 +71,7 @@ class Trace(Mapping[str, Tensor]):
 
     def scope(self, name: str) -> "Trace":
         """Return a view that records under `name.`."""
-        child = Trace(self._keep)
-        child._tensors = self._tensors
+        child = copy.copy(self)
         child._prefix = f"{self._prefix}{name}."
         return child
 
@@ -83,6 +83,9 @@ class Trace(Mapping[str, Tensor]):
 
     def __getitem__(self, name: str) -> Tensor:
         return self._tensors[name]
+
+    def items(self) -> ItemsView[str, Tensor]:  # noqa: D102
+        return self._tensors.items()
 
     def __contains__(self, name: object) -> bool:
         return name in self._tensors

@@ -24,14 +24,15 @@ def to_array(tensor: torch.Tensor, *, copy: bool = False) -> Array:
     """Return a tensor's numbers, read-only; `copy` if it is a part of something larger."""
     array: Array = tensor.detach().cpu().numpy()
     array = array.copy() if copy else array
-    freeze(array)
+    array.flags.writeable = False
     return array
 
 
 def first_sentence(trace: Mapping[str, torch.Tensor]) -> dict[str, Array]:
     """Return a trace without its sentence axis, read-only."""
-    arrays = {id(tensor): to_array(tensor[0]) for tensor in trace.values()}
-    return ByName({name: arrays[id(tensor)] for name, tensor in trace.items()})
+    tensors = dict(trace.items())
+    arrays = {id(tensor): to_array(tensor[0]) for tensor in tensors.values()}
+    return ByName({name: arrays[id(tensor)] for name, tensor in tensors.items()})
 
 
 def stack_layers(trace: Mapping[str, torch.Tensor], point: str, layers: Iterable[int]) -> Array:

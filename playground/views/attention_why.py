@@ -49,7 +49,7 @@ from playground.charts.names import escape_markdown, quote_place, quote_token, t
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.language.family import STOPS
-from playground.link import english
+from playground.link import params
 from playground.link.lab import Lab, once
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
@@ -162,7 +162,7 @@ def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Iterator[Ite
 def _open_trained(lab: Lab) -> Item:
     settings = {key: lab[key] for key, stops in STOPS.items() if lab[key] in stops}
     chosen = {"weights": "english", "untrained": False, "causal": False, "seed": 0}
-    chosen |= english.default_settings(settings) | settings
+    chosen |= params.english_defaults(settings) | settings
     return Button("open_trained", say("attention", "open-trained"), chosen, icon=":material/school:")
 
 

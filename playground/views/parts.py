@@ -25,8 +25,8 @@ from playground.language.capabilities import CAPABILITIES
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
 from playground.language.network import Spec
 from playground.language.text import LONGEST
-from playground.link.english import values_of
 from playground.link.opening import LinkedView
+from playground.link.params import values_of
 from playground.pages import LADDER
 from playground.text.wording import count_heads, count_noun, join_words, upper_first, with_minus
 from playground.words import say

@@ -7,10 +7,10 @@ from typing import Any, TypeAlias, TypeVar
 from playground.analysis.comparison import have_same_tokens
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
-from playground.link.kinds import Changes, Size
+from playground.link.kinds import Changes, write
 from playground.link.lab import Lab
 from playground.link.opening import LinkedView
-from playground.link.params import SHARED, write
+from playground.link.params import SHARED
 from playground.runs.encoder_run import Run
 from playground.text.wording import quote_word
 from playground.views.change_names import group_layers, name_changes
@@ -86,7 +86,7 @@ def _describe(key: str, values: Mapping[str, Any]) -> str:
         return _name_made(value, values["n_layers"])
     if key == "weights":
         return _WEIGHTS[value]
-    name = _NAMES.get(key, key if isinstance(SHARED[key], Size) else key.replace("_", " "))
+    name = _NAMES.get(key, key if SHARED[key].kind == "size" else key.replace("_", " "))
     if isinstance(value, bool):
         return f"{name} {'on' if value else 'off'}"
     return f"{name} {quote_word(value, longest=24) if key == 'text' else write(value)}"

@@ -52,7 +52,7 @@ from playground.words import say
 
 def tutorials_scene(view: LinkedView) -> Scene[int]:
     """Return the seed."""
-    return Scene(view.seed)
+    return Scene(view.values["seed"])
 
 
 def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:

@@ -3,7 +3,7 @@
 import streamlit as st
 
 from playground.web.choices.open_page import correct_address, open_page
-from playground.web.components.without_picture import (
+from playground.web.components import (
     apply_page_style,
     mark_open_group,
     scroll_as_requested,

@@ -24,15 +24,10 @@ TRAINING_AFTER = 15.0
 """Seconds after the start: by then the first visitors have their pages."""
 
 FILE_THREADS = 32
-"""Files that may wait or be made at once."""
 
 
 def prepare() -> None:
-    """Load what pages need, and the shipped models, then freeze them for the garbage collector.
-
-    Streamlit's own collection after every run is off (`runner.postScriptGC`). A full collection waits for a quarter as
-    many new objects as old ones; frozen ones don't count.
-    """
+    """Load what pages need, and the shipped models, then freeze them for the garbage collector."""
     with ThreadPoolExecutor(1) as beside:
         loading = beside.submit(checkpoint_available)  # a file's checksum leaves the interpreter free for imports
         for module in pkgutil.walk_packages(playground.__path__, f"{playground.__name__}."):

@@ -45,8 +45,10 @@ def say(page: str, key: str, /, **values: Any) -> str:
     pattern = message.attributes[attribute] if attribute else message.value
     if pattern is None:
         raise KeyError(f"{page}.{key} has no text of its own")
-    plain = {name: value.item() if isinstance(value, np.generic) else value for name, value in values.items()}
-    text, errors = messages.format_pattern(pattern, plain)
+    for name, value in values.items():
+        if isinstance(value, np.generic):
+            values[name] = value.item()
+    text, errors = messages.format_pattern(pattern, values)
     if errors:
         raise KeyError(f"{page}.{key}: {errors[0]}")
     return str(text)

@@ -12,7 +12,7 @@ from websockets.asyncio.client import ClientConnection
 from websockets.exceptions import ConnectionClosed
 
 from benchmarks.load.student import Student, visit
-from playground.web.server.middleware import ALLOWED_KINDS, PATIENCE, kind_of
+from playground.web.server import ALLOWED_KINDS, PATIENCE, kind_of
 from tests.attacks.client import ROUNDS, ask, join, port_of, rerun
 from tests.browser.server import Server
 from tests.waiting import run_coroutine
@@ -117,26 +117,3 @@ def test_a_connection_that_sends_no_pages_messages_is_closed(
 
     run_coroutine(attack())
     assert target.tracebacks() == []
-
-
-def test_no_line_of_the_log_names_a_session(target: Server) -> None:
-    async def come_back() -> str:
-        """Open a page, and open it again while it is there; returns its session's id."""
-        first = await join(target)
-        await first.send(rerun())
-        message = ForwardMsg()
-        while message.WhichOneof("type") != "new_session":
-            message.ParseFromString(await asyncio.wait_for(first.recv(decode=False), 30))
-        session = message.new_session.initialize.session_id
-        second = await join(target, protocols=("token", session))
-        await second.send(rerun())
-        await asyncio.wait_for(second.recv(), 30)
-        await first.close()
-        await second.close()
-        return session
-
-    session = run_coroutine(come_back())
-    log = target.log.read_text()
-    assert len(session) > 20
-    assert "is already connected" in log
-    assert session[:8] not in log

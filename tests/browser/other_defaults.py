@@ -6,11 +6,9 @@ from dataclasses import replace
 from streamlit.web import cli
 
 from playground.link import params
-from playground.link.kinds import Size
 
 if __name__ == "__main__":
     n_layers = params.SHARED["n_layers"]
-    assert isinstance(n_layers, Size)
     for group in (params.SHARED, params.PARAMS):
         group["n_layers"] = replace(n_layers, default=4)
     sys.argv[:1] = ["streamlit", "run"]

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, expect
 
 from playground.language.family import change, load_shipped
 from playground.language.text import MASK_ID, PAD_ID
-from playground.link import english, open_link
+from playground.link import open_link, params
 from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
 
@@ -49,7 +49,7 @@ def test_the_line_says_what_is_filled_in_for_a_word_that_is_pressed(visitor: Vis
     visitor.widget("mask_chips").get_by_role("button", name="street").click()
     visitor.eventually(lambda: visitor.query().get("mask") == ["7"], "the hidden word in the link")
     network = load_shipped(change(positions="none"))
-    ids = network.tokenizer.encode_batch([english.TEXT]).ids
+    ids = network.tokenizer.encode_batch([params.ENGLISH_TEXT]).ids
     ids[0, 7] = MASK_ID
     probabilities = network.network(ids, network.spec.mask(ids != PAD_ID))[0, 7].softmax(-1)
     word, best = network.tokenizer.id_to_token(int(probabilities.argmax())), float(probabilities.max())

@@ -20,7 +20,7 @@ from benchmarks.load.student import LoadError, Student, visit
 from benchmarks.server import resident_bytes
 from playground.charts.names import escape_markdown
 from playground.errors import OUT_OF_MEMORY
-from playground.web.server.settings import read_settings
+from playground.web.server import read_settings
 from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS, minilm_path
 from tests.browser.server import Server, serve
 from tests.waiting import run_coroutine, until

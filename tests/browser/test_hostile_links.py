@@ -13,7 +13,6 @@ from urllib.parse import urlencode, urlsplit
 
 from benchmarks.load.student import LoadError, visit
 from benchmarks.server import processor_seconds
-from playground.link.kinds import Notation
 from playground.link.params import PARAMS, SHARED, page_parameters
 from playground.link.query import MARKER, PINNED_KEYS, read
 from tests.browser.server import Server
@@ -48,8 +47,9 @@ def hostile_query(chance: random.Random) -> dict[str, str]:
     query = {}
     for key in chance.sample(keys, chance.randint(1, 20)):
         param = PARAMS.get(chance.choice([key, key, chance.choice(list(PARAMS))]))
-        words = CHANGES if isinstance(param, Notation) else [str(option) for option in getattr(param, "options", ())]
-        numbers = [str(chance.randint(getattr(param, "low", 0), getattr(param, "high", 99)))]
+        options = param.options if param else ()
+        words = CHANGES if param and param.kind == "notation" else [str(option) for option in options[:99]]
+        numbers = [str(chance.choice(options or range(99)))]
         query[key] = chance.choice(chance.choice([WORDS, words or WORDS, numbers]))
     return query
 

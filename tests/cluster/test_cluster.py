@@ -105,7 +105,7 @@ def test_a_run_whose_node_is_killed_ends_with_the_same_weights(two_nodes: TwoNod
 def test_without_the_setting_ray_is_never_imported_and_with_it_once_it_connects(repository: Path) -> None:
     program = """
 import sys
-from playground.web.server.settings import Settings
+from playground.web.server import Settings
 from playground.web.session.services import choose_pool, services
 chosen = [services().pool, choose_pool(Settings(ray="auto", ray_cpus=0.5))]
 print([type(each).__name__ for each in chosen], "ray" in sys.modules)

@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from playground import count_parameters, open_link
 from playground.accounting import LABELS
 from playground.command_line import KEYS, main, read_options
-from playground.link.kinds import Switch
 from playground.link.params import SHARED
 from playground.presets import PRESETS
 
@@ -51,7 +50,7 @@ def link_of(output: str) -> str:
 def test_the_map_shows_the_runs_own_weights(capsys: pytest.CaptureFixture[str]) -> None:
     output = printed(capsys, *SMALL, "--head", "1.2", "--seed", "5")
     view = open_link(link_of(output))
-    assert (view.seed, view.config.n_layers, view.config.n_heads, view.config.d_model) == (5, 2, 4, 64)
+    assert (view.values["seed"], view.config.n_layers, view.config.n_heads, view.config.d_model) == (5, 2, 4, 64)
     assert (view.focus.layer, view.focus.head, view.text) == (1, 2, (SENTENCE,))
     pattern = view.run.pattern(1)[2]
     for query, token in enumerate(SENTENCE.split()):
@@ -101,7 +100,7 @@ def test_every_parameter_of_the_sidebar_is_an_option() -> None:
         value = SHARED[key].default
         option = f"--{key.replace('_', '-')}"
         on_off = option if value else f"--no{option[1:]}"
-        arguments = [on_off] if isinstance(SHARED[key], Switch) else [option, str(value)]
+        arguments = [on_off] if SHARED[key].kind == "switch" else [option, str(value)]
         assert read_options(arguments).texts == {key: [str(value).lower() if isinstance(value, bool) else str(value)]}
     assert set(SHARED) - set(KEYS) == {"text", "untrained"}
 

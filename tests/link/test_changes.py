@@ -108,27 +108,12 @@ def test_the_readable_rest_applies_and_a_link_holds_only_so_many() -> None:
     assert "more than 64 changes" in str(sentences)
 
 
-@pytest.mark.parametrize(
-    ("text", "quoted"),
-    [
-        ("3.1:zero@0.5", "“3.1:zero@0.5”"),
-        ("3.1:zro", "“3.1:zro”"),
-        ("https://evil.com", "“https//evil.com”"),
-        ("a:b@evil.com", "“abevil.com”"),
-        (":red[x]", "“redx”"),
-        (":a:", "“a”"),
-    ],
-)
-def test_what_is_no_change_is_quoted_as_it_was_written_where_that_can_be_no_markdown(text: str, quoted: str) -> None:
-    assert quoted in str(read_changes(text)[1])
-
-
 SMALL = "weights=random&tokenizer=char&d_model=16&n_heads=4&n_layers=2&d_ff=32&text=abcdef%0Aabc"
 
 
 def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> None:
     view, plain = open_link(f"{SMALL}&do=1.2:zero,-0.0:zero,9.0:zero,0.out:patch_1_2,<b>"), open_link(SMALL)
-    assert view.changes.applied == (Change("zero", 1, 2),)
+    assert view.lab.fitted_changes.applied == (Change("zero", 1, 2),)
     expected = run(view.encoder, view.batch, 0, interventions=[Change("zero", 1, 2)])
     np.testing.assert_array_equal(view.run.arrays["final"], expected.arrays["final"])
     assert not np.array_equal(view.run.arrays["final"], plain.run.arrays["final"])
@@ -136,7 +121,7 @@ def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> Non
     told = " ".join(view.notices)
     assert all(part in told for part in ("the model's layers are 0 to 1", "6 and 3 tokens", "is not a change"))
     assert plain.notices == ()
-    assert open_link(write_query(view.values)).changes.applied == view.changes.applied
+    assert open_link(write_query(view.values)).lab.fitted_changes.applied == view.lab.fitted_changes.applied
 
 
 def test_the_command_makes_changes_and_names_them(capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,6 @@ from playground.link.lab import compute_run
 from playground.link.opening import Focus, choose_pair
 from playground.link.params import DEFAULT_TEXT, PARAMS, SHARED
 from playground.link.query import MARKER, PINNED_KEYS, settle, write_query
-from playground.link.state import EVERYBODY, RunKey, TextKey, WeightsId
 from playground.runs.encoder_run import run
 from playground.text import words
 from playground.web.session import caches
@@ -66,9 +65,7 @@ def test_the_key_is_a_word_where_there_is_another() -> None:
 )
 def test_the_run_is_that_of_the_page(query: str) -> None:
     view = open_link(f"{HOST}?{query}")
-    text = TextKey(view.tokenizer.name, view.values["vocab_size"], view.config.max_len, view.text)
-    key = RunKey(text, view.sentence, WeightsId(view.weights, EVERYBODY), view.config, view.seed, view.causal)
-    page = compute_run(caches.APP, key)
+    page = compute_run(caches.APP, view.lab.run_key)
     assert view.run.tokens == page.tokens
     assert view.run.arrays.keys() == page.arrays.keys()
     for name, array in page.arrays.items():
@@ -88,15 +85,15 @@ def test_the_pinned_side_is_a_view_of_its_own() -> None:
     view = open_link(f"{SMALL}&seed=3&b_seed=4&b_n_layers=3&b_text=two+words")
     pinned = view.pinned
     assert pinned is not None
-    assert (view.seed, view.config.n_layers, view.text) == (3, 2, (DEFAULT_TEXT,))
-    assert (pinned.seed, pinned.config.n_layers, pinned.text) == (4, 3, ("two words",))
+    assert (view.values["seed"], view.config.n_layers, view.text) == (3, 2, (DEFAULT_TEXT,))
+    assert (pinned.values["seed"], pinned.config.n_layers, pinned.text) == (4, 3, ("two words",))
     assert pinned.run.tokens == ("two", "words")
     assert pinned.focus.query == 1, "the nearest token that this side has"
 
 
 def test_what_is_repaired_is_told_and_nothing_else_is_lost() -> None:
     view = open_link(f"{SMALL}&n_heads=5&norm=junk&seed=3&n_layer=7&b_n_heads=5&b_seed=x")
-    assert (view.config.n_heads, view.config.norm, view.seed) == (4, "layer", 3)
+    assert (view.config.n_heads, view.config.norm, view.values["seed"]) == (4, "layer", 3)
     for part in (
         "n_heads=5",
         "norm=“junk”",
@@ -118,7 +115,7 @@ def test_a_written_link_opens_as_what_was_written(values: dict[str, Any], pinned
     view = open_link(write_query(values, pinned))
     assert {key: view.values[key] for key in SHARED} == values
     others = {notice for notice in view.notices if not notice.startswith("The sentence is cut after")}
-    assert others == set(view.changes.reasons.values())
+    assert others == set(view.lab.fitted_changes.reasons.values())
     assert (view.pinned and {key: view.pinned.values[key] for key in SHARED}) == pinned
 
 
@@ -173,7 +170,7 @@ def test_a_pinned_side_that_is_not_there_loses_nothing_else(key: str, told: str)
 @pytest.mark.usefixtures("no_checkpoint")
 def test_random_weights_stand_in_for_what_is_not_there() -> None:
     view = open_link("?d_model=16&n_heads=4&weights=mine&text=a+b", weights="random")
-    assert (view.weights, view.tokenizer.name, view.config.d_model) == ("random", "word", 16)
+    assert (view.weights, view.lab.tokenizer.name, view.config.d_model) == ("random", "word", 16)
     assert view.run.tokens == ("a", "b")
 
 

@@ -4,18 +4,7 @@ from typing import Any
 
 from playground.config import ModelConfig
 from playground.link import query
-from playground.link.kinds import (
-    Changes,
-    Choice,
-    Notation,
-    Several,
-    Size,
-    Switch,
-    Text,
-    Whole,
-    read_changes,
-    read_param,
-)
+from playground.link.kinds import Changes, read_changes, read_param, write
 from playground.link.params import (
     ARCHITECTURE,
     LOCKED,
@@ -25,7 +14,6 @@ from playground.link.params import (
     SHARED,
     TASK_TITLES,
     page_parameters,
-    write,
     write_all,
 )
 from playground.pages import PAGES
@@ -113,31 +101,30 @@ def test_every_parameter_is_the_sidebars_or_starts_with_its_page() -> None:
 
 def test_stops_rise_and_hold_the_default_and_every_preset() -> None:
     for param in PARAMS.values():
-        if isinstance(param, Size):
+        if param.kind == "size":
             assert list(param.options) == sorted(set(param.options))
             assert param.default in param.options
     for name in PRESETS:
         for key, value in preset_values(name).items():
             param = SHARED[key]
-            if isinstance(param, Choice | Size):
+            if param.kind in ("choice", "size"):
                 assert value in param.options, (name, key)
 
 
 def domain(key: str) -> list[object]:
     """Values of a parameter: all of them, or the ends of a range."""
-    match PARAMS[key]:
-        case Choice() | Size() as param:
+    param = PARAMS[key]
+    match param.kind:
+        case "choice" | "size" | "switch":
             return list(param.options)
-        case Switch():
-            return [False, True]
-        case Whole() as param:
-            return [param.low, param.default, param.high]
-        case Several() as param:
+        case "whole":
+            return [param.options[0], param.default, param.options[-1]]
+        case "several":
             return [(), param.default, tuple(param.options), tuple(reversed(param.options))]
-        case Text():
+        case "text":
             return ["", " two\nlines ", "א🙂"]
-        case Notation() if key == "run":
-            return ["", 32 * "a", 32 * "0" + "-9876"]
+    if key == "run":
+        return ["", 32 * "a", 32 * "0" + "-9876"]
     return [read_changes(text)[0] for text in ("", "3.1:zero", "-2.ffn:off~0.5,embed:patch_4_2")]
 
 
@@ -146,13 +133,6 @@ def test_what_is_written_is_read_back() -> None:
         for value in domain(key):
             read, complaint = query.read(key, write_all(value))
             assert (read, type(read), complaint) == (value, type(value), None)
-
-
-def test_values_are_written_as_links_have_them() -> None:
-    values: list[Any] = [True, 1e-12, "pre", "", (), [], ("a", "b")]
-    assert [write_all(value) for value in values] == [
-        ["true"], ["1e-12"], ["pre"], [""], [""], [""], ["a", "b"],
-    ]  # fmt: skip
 
 
 def test_titles_of_tasks_are_words_of_links_and_must_not_change() -> None:

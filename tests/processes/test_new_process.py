@@ -2,14 +2,13 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from playground.web.server.settings import Settings
+from playground.web.server import Settings
 from tests.command_line.test_run_command import SMALL
 from tests.link.test_params import DEFAULTS
 
@@ -82,7 +81,7 @@ import json
 import os
 from playground.limits import MAX_SENTENCES
 from playground.link.params import PARAMS
-from playground.web.server.settings import read_settings
+from playground.web.server import read_settings
 defaults = {key: param.default for key, param in PARAMS.items()}
 print(json.dumps([defaults, MAX_SENTENCES, vars(read_settings(os.environ))], default=str))
 """
@@ -97,25 +96,3 @@ def test_no_operators_setting_changes_what_a_link_leaves_out(repository: Path) -
     assert max_sentences == 2
     assert {name: str(value).removesuffix(".0") for name, value in there.items()} == chosen
     assert defaults == json.loads(json.dumps(DEFAULTS, default=str))
-
-
-LOG_LINES = """
-import logging, warnings
-import streamlit_app
-from streamlit.logger import get_logger
-logging.getLogger("playground.web").error("one of ours")
-get_logger("streamlit.web").error("one of Streamlit's")
-get_logger("uvicorn.error").error("one of the server's")
-warnings.warn("a warning")
-"""
-
-
-def test_a_line_of_the_log_has_its_time_and_level(repository: Path) -> None:
-    environ = {"PLAYGROUND_MAX_SESSIONS": "many", "PLAYGROUND_MAX_TOKENS": "few"}
-    lines = run_python(repository, "-W", "always::UserWarning", "-c", LOG_LINES, env=environ).stderr.splitlines()
-    stamp = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d[,.]\d{3} "
-    for level, text in (("WARNING", "PLAYGROUND_MAX_SESSIONS"), ("WARNING", "PLAYGROUND_MAX_TOKENS"),
-                        ("ERROR", "one of ours"), ("ERROR", "one of Streamlit's"), ("ERROR", "one of the server's"),
-                        ("WARNING", "a warning")):  # fmt: skip
-        found = next(line for line in lines if text in line)
-        assert re.match(rf"{stamp}{level} [\w.]+: ", found)

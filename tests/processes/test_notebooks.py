@@ -8,10 +8,7 @@ import nbclient
 import nbformat
 import pytest
 
-from playground import count_parameters, open_link, show
-from playground.errors import InputError
-from playground.export import as_notebook
-from tests.export.code.test_python_file import SMALL
+from playground import count_parameters, open_link
 
 LINK = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three"
 
@@ -20,12 +17,6 @@ def execute(notebook: Any, folder: Path) -> Any:
     """Run a notebook where the package is found without being installed."""
     resources = {"metadata": {"path": str(folder)}}
     return nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources).execute()
-
-
-def test_an_exported_one_runs_and_its_numbers_are_those_of_the_page(repository: Path) -> None:
-    node = execute(nbformat.reads(as_notebook(SMALL), as_version=4), repository)
-    outputs = [output for cell in node.cells for output in cell.get("outputs", [])]
-    assert "are those of the page" in "".join(output.get("text", "") for output in outputs)
 
 
 @pytest.fixture
@@ -85,9 +76,3 @@ def test_show_draws_the_charts_captions_and_tables_of_both_settings(repository: 
     tables = [data["text/html"] for data in shown if "<table" in data.get("text/html", "")]
     assert len(tables) == 6
     assert "now − pinned" in tables[0]
-
-
-@pytest.mark.parametrize(("link", "reason"), [("http://host/training", "can't be shown in a notebook"), ("", "no")])
-def test_what_cannot_be_shown_is_said_in_a_sentence(link: str, reason: str) -> None:
-    with pytest.raises(InputError, match=reason):
-        show(link)

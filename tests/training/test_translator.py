@@ -49,7 +49,7 @@ def looked_at(layer: int, head: int) -> Iterator[tuple[list[str], list[int]]]:
 
 
 def test_the_head_that_the_page_opens_with_looks_at_the_word_that_is_translated() -> None:
-    pairs = list(looked_at(OWN["encdec_example_layer"].default, OWN["encdec_example_head"].default))  # type: ignore[arg-type]
+    pairs = list(looked_at(OWN["encdec_example_layer"].default, OWN["encdec_example_head"].default))
     hits = [seen == place for words, places in pairs for seen, place in zip(places, sources(words), strict=True)]
     assert sum(hits) / len(hits) > 0.99
 

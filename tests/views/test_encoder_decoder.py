@@ -179,7 +179,7 @@ def test_a_link_of_the_visitors_text_has_its_run() -> None:
     run = pair.run
     assert (run.source.tokens, run.target.tokens) == (("one", "more", "cat"), ("een", "kat"))
     assert (pair.weights, pair.vocabulary.vocab_size, run.config.vocab_size) == ("random", 2, 4)
-    model = EncoderDecoder(run.config, 2, opened.seed)
+    model = EncoderDecoder(run.config, 2, opened.values["seed"])
     with torch.inference_mode():
         logits = model(torch.from_numpy(run.source.ids.copy())[None], torch.from_numpy(run.target.ids.copy())[None])
     np.testing.assert_allclose(run.logits, logits[0], rtol=1e-5, atol=1e-6)

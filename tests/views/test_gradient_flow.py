@@ -13,8 +13,9 @@ from playground.charts.chart import Curves, Item, Table
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.errors import TooLargeError
+from playground.link.kinds import write
 from playground.link.lab import Lab
-from playground.link.params import PARAMS, write
+from playground.link.params import PARAMS
 from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters

@@ -18,9 +18,8 @@ from playground.language import family
 from playground.language.capabilities import CAPABILITIES
 from playground.language.family import RUNGS, SEEDS, START, TABLE, Row, change, compared_specs, ladder_specs
 from playground.link import params
-from playground.link.english import default_settings, spec_of
-from playground.link.kinds import Whole
 from playground.link.opening import open_link
+from playground.link.params import english_defaults, spec_of
 from playground.pages import LADDER
 from playground.views import parts
 from playground.views.parts import CapabilityShares, name_spec, parts_scene, show_parts
@@ -69,7 +68,7 @@ def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> 
 
 def test_the_link_has_a_number_for_every_row_and_column_and_begins_where_order_needs_positions() -> None:
     places = {key: params.OWN[f"parts_{key}"] for key in ("row", "column", "rung")}
-    highs = {key: place.high for key, place in places.items() if isinstance(place, Whole)}
+    highs = {key: place.options[-1] for key, place in places.items()}
     assert highs == {"row": len(compared_specs()) - 1, "column": len(CAPABILITIES) - 1, "rung": len(RUNGS)}
     assert name_spec(compared_specs()[OPTIONS["parts_row"]]) == "no positions"
     assert list(CAPABILITIES)[OPTIONS["parts_column"]] == "who_did_what"
@@ -148,7 +147,7 @@ def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder
     assert all(f"**{rung.name}** ({rung.year})" in said for rung in RUNGS)
     (button,) = (each for each in items if isinstance(each, Widget))
     settings = button.data["settings"]
-    opened = {**default_settings(settings), "causal": False, "seed": 0, **settings}
+    opened = {**english_defaults(settings), "causal": False, "seed": 0, **settings}
     assert spec_of(opened) == SPECS[NAMES[row]]
 
 

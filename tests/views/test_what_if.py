@@ -16,7 +16,7 @@ from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.language.family import change, load_shipped
 from playground.language.text import IDS, MASK_ID
-from playground.link import english, open_link
+from playground.link import open_link, params
 from playground.link.kinds import Changes, MadeChange
 from playground.link.lab import Lab
 from playground.link.opening import Focus
@@ -214,14 +214,14 @@ def test_the_focused_part_becomes_a_change_and_the_view_leaves_changes_out(
 
 
 def test_effects_on_a_hidden_word_are_those_of_a_pass_without_the_head() -> None:
-    link = "&".join(f"{key}={value}" for key, value in english.values_of(change(n_layers=1)).items())
+    link = "&".join(f"{key}={value}" for key, value in params.values_of(change(n_layers=1)).items())
     lab = open_link(f"what-if?weights=english&{link}").lab
     network = load_shipped(change(n_layers=1))
-    batch = network.tokenizer.encode_batch([english.TEXT])
-    batch.ids[0, english.PLACE] = MASK_ID
+    batch = network.tokenizer.encode_batch([params.ENGLISH_TEXT])
+    batch.ids[0, params.ENGLISH_PLACE] = MASK_ID
 
     def word(*changes: Change) -> float:
-        final = run(network.encoder, batch, interventions=changes).arrays["final"][english.PLACE]
+        final = run(network.encoder, batch, interventions=changes).arrays["final"][params.ENGLISH_PLACE]
         return float(network.network.head(torch.tensor(final)).softmax(-1)[IDS["animal"]])
 
     found = show(Scene(Followed(lab)), view="which parts matter", on="right answers")

@@ -1,14 +1,12 @@
-"""The address bar ⇄ the session: a link's choices are read once and made to go together; the address follows them.
+"""The address bar ⇄ the session.
 
-The address is read as a session begins, and on a page whose link sets something; a step back in the browser's history
-opens its page at the present choices. Nothing else is ever in it but what a run has written at its end.
+The address is read as a session begins, and on a page whose link sets something; a run writes it at its end.
 """
 
-import secrets
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.scriptrunner import get_script_run_ctx
@@ -23,31 +21,15 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
 from playground.web.choices import setup as choices
-from playground.web.choices.setup import OPEN_PAGE, current_setup, current_value, current_values, moments, pinned_values
-from playground.web.components import moment
-from playground.web.components.without_picture import write_address
+from playground.web.choices.setup import current_setup, current_value, current_values, session_choices
+from playground.web.components import moment, write_address
 from playground.web.session import caches, own_models
-
-
-class _Address(NamedTuple):
-    """What this session has read of the address, and what it has written there."""
-
-    session: str
-    read: Texts | None = None
-    page: str = ""
-    written: Texts | None = None
-    when: Mapping[str, Any] = {}
-
-
-_ADDRESS = "_address"
-"""Session key of the `_Address`."""
 
 
 def open_page(page: str) -> None:
     """Make the choices for the page with this path go together, before any widget exists."""
-    arrived = st.session_state.get(OPEN_PAGE) != page
-    st.session_state[OPEN_PAGE] = page
-    is_first = not moments()
+    noted = session_choices()
+    arrived, noted.page, is_first = noted.page != page, page, not noted.moments
     texts = _unread_texts(is_first=is_first, arrived=arrived)
     sentences: list[str] = []
     if texts is not None:
@@ -56,7 +38,7 @@ def open_page(page: str) -> None:
     is_decoder = arrived and page == "encoder-decoder" and current_value("weights") == "trained here"
     if is_decoder and trained is not None and trained.task.has_decoder and "encdec_source" not in (texts or ()):
         st.session_state["encdec_source"] = "your text"
-    is_new = is_first or choices.take_moment() != moments()[-1]
+    is_new = is_first or choices.take_moment() != noted.moments[-1]
     sentences += _settle_choices()
     choices.note_moment(sentences, page, is_new=is_new)
 
@@ -66,18 +48,14 @@ def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
     context = get_script_run_ctx()
     is_step_back = context is not None and context.is_history_navigation
     address = {key: st.query_params.get_all(key) for key in st.query_params}
-    kept: _Address = st.session_state.get(_ADDRESS, _Address(secrets.token_hex(8)))
-    st.session_state[_ADDRESS] = kept._replace(read=address)
-    is_other = arrived and not is_step_back and address not in ({}, kept.read, kept.written)
+    noted = session_choices()
+    is_other = arrived and not is_step_back and address not in ({}, noted.address_read, noted.address_written[1])
+    noted.address_read = address
     return query.normalise(address) if is_first or is_other else None
 
 
 def follow_link(link: str) -> str:
-    """Set every choice to what a link says; returns its page's path. For callbacks.
-
-    Raises:
-        InputError: the text is no link of the playground.
-    """
+    """Set every choice to what a link says; return its page's path; raises InputError."""
     page, texts = split_link(link)
     sentences = [*_choose_linked(query.normalise(texts)), *_settle_choices()]
     choices.note_moment(sentences, page, is_new=True)
@@ -85,11 +63,7 @@ def follow_link(link: str) -> str:
 
 
 def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
-    """Choose what a link says, and its pinned settings; what it does not name is default, unless others are kept.
-
-    Returns:
-        A sentence for each thing that is wrong with the link, and for each change that needs one.
-    """
+    """Choose what a link says; what it does not name is default, unless others are kept. Return sentences on it."""
     others = current_values(params.PARAMS) if keeps_others else None
     values, pinned, sentences = query.read_texts(texts, _settle_linked, others)
     choices.set_values(values)
@@ -99,16 +73,16 @@ def _choose_linked(texts: Texts, *, keeps_others: bool = False) -> list[str]:
     if pinned is not None:
         choices.pin(pinned)
     elif not keeps_others:
-        choices.unpin()
+        choices.pin(None)
     return sentences
 
 
 def _settle_choices() -> list[str]:
-    """Make the session's choices go together with what it and the server have; returns a sentence for each change."""
-    chosen = current_values(SHARED)
-    settled, reasons = _settle(_bring_networks(chosen), shown_before=moments()[-1].values if moments() else None)
+    chosen, noted = current_values(SHARED), session_choices()
+    before = noted.moments[-1].values if noted.moments else None
+    settled, reasons = _settle(_bring_networks(chosen), shown_before=before)
     st.session_state.update({key: value for key, value in settled.items() if value != chosen[key]})
-    pinned = pinned_values()
+    pinned = noted.pinned
     if pinned is not None:
         pinned, unfit = _settle(_bring_networks(pinned) if pinned["weights"] == "trained here" else pinned)
         choices.pin(pinned)
@@ -117,16 +91,12 @@ def _settle_choices() -> list[str]:
 
 
 def _settle_linked(values: Mapping[str, Any], from_link: Collection[str]) -> Settled:
-    """Settle what a link sets, and say what it can't carry."""
     settled, reasons = _settle(_bring_networks(values), from_link)
     return settled, reasons + (_missing_from_link(settled) if not {"weights", "run"}.isdisjoint(from_link) else [])
 
 
 def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Show what was trained since, and what a link names if this server has kept it; return values that name a run.
-
-    The page Training names the newest one, but for a network that the sidebar shows.
-    """
+    """Show what was trained since, and what a link names if the server has kept it; return values that name a run."""
     slot = own_models.session_models()
     slot.fetch(values["run"])
     slot.update_shown()
@@ -150,7 +120,6 @@ def _settle(
 
 
 def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
-    """Return a sentence on weights that a link names and can't carry."""
     if choices.recognised_weights(settled) is not None:
         return []
     if settled["weights"] == "mine":
@@ -161,36 +130,31 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
     is_shown = settled["weights"] == "trained here"
     if not is_shown and not (is_training_page() and settled["run"] and not own_models.shown_network(settled["run"])):
         return []
-    instead = ", so these are random weights of its shape" if is_shown else ""
     return [
-        f"This server has not kept what the link's network has learnt{instead}. **Start** on the Training page trains "
-        "it again."
+        "This server has not kept what the link's network has learnt: its weights are random until **Start** on the "
+        "Training page trains it again."
     ]
 
 
 def correct_address(guard: str = "address") -> None:
-    """Note the choices for `Undo`, and write the open page's into the address if they have changed.
-
-    Called at the end of a run of the page, or of a fragment alone; `guard` names the place where that is.
-    """
-    choices.note_moment(is_new=is_fragment_rerun() and choices.take_moment() != moments()[-1])
-    kept: _Address = st.session_state[_ADDRESS]
-    page, texts = st.session_state[OPEN_PAGE], current_parameters()
-    if (kept.page, kept.written) != (page, texts):
-        kept = st.session_state[_ADDRESS] = kept._replace(page=page, written=texts, when=moment())
-    data = {"parameters": texts, "moment": kept.when, "session": kept.session}
+    """Note the choices for `Undo`, and write the open page's into the address; `guard` names the place."""
+    noted = session_choices()
+    choices.note_moment(is_new=is_fragment_rerun() and choices.take_moment() != noted.moments[-1])
+    texts = current_parameters()
+    if noted.address_written[:2] != (noted.page, texts):
+        noted.address_written = (noted.page, texts, moment())
+    data = {"parameters": texts, "moment": noted.address_written[2], "session": noted.token}
     write_address(guard, data, partial(_follow_address, guard))
 
 
 def _follow_address(guard: str) -> None:
-    """Choose what the browser's address says, of a session that was lost."""
     with suppress(InputError):
-        follow_link(f"/{st.session_state[OPEN_PAGE]}{st.session_state[guard].address}")
+        follow_link(f"/{session_choices().page}{st.session_state[guard].address}")
 
 
 def current_parameters() -> dict[str, list[str]]:
     """Return the link's parameters for the open page, as texts; those at their defaults are left out."""
-    page = st.session_state[OPEN_PAGE]
+    page = session_choices().page
     hidden = set(query.HIDDEN[current_value("encdec_source")])
     if current_value("weights") != "trained here" and page != "training":
         hidden.add("run")
@@ -201,13 +165,13 @@ def current_parameters() -> dict[str, list[str]]:
     if values["text"] != DEFAULT_TEXT:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: params.write_all(values[key]) for key in ("query", "key")}
-    pinned = pinned_values()
+    pinned = session_choices().pinned
     return texts if pinned is None else texts | query.pinned_texts(pinned, current_setup().state.asked)
 
 
 def shows_example() -> bool:
     """Whether the open page is the Decoder's with its trained example, in which the shared choices change nothing."""
-    is_decoder = st.session_state[OPEN_PAGE] == "encoder-decoder"
+    is_decoder = session_choices().page == "encoder-decoder"
     return is_decoder and bool(current_value("encdec_source") == "trained example")
 
 
@@ -219,7 +183,7 @@ def is_fragment_rerun() -> bool:
 
 def is_training_page() -> bool:
     """Whether the page that is drawn has the training's settings as its own."""
-    return bool(st.session_state.get(OPEN_PAGE) == "training")
+    return session_choices().page == "training"
 
 
 def training_parameters(recipe: Recipe) -> dict[str, list[str]]:
@@ -229,13 +193,8 @@ def training_parameters(recipe: Recipe) -> dict[str, list[str]]:
 
 
 def parameters_to_copy(setup: Lab) -> dict[str, list[str]]:
-    """Return what the copied link holds beside the page's own parameters, so that a classmate can train the same."""
+    """Return what the copied link holds beside the page's parameters, to train the same."""
     if setup["weights"] != "trained here" or is_training_page():
         return {}
     trained = choices.trained_network(setup)
     return training_parameters(trained.recipe) if trained else write_changed(current_values(TRAINING))
-
-
-def training_button_label() -> str:
-    """Return what the sidebar calls its button to the Training page, where nothing was trained yet."""
-    return "Train it as in the link" if write_changed(current_values(TRAINING)) else "Train a network"

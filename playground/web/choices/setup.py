@@ -1,9 +1,10 @@
-"""What the visitor has chosen: a list of moments, of which the last is the truth, and the `Lab` that computes it.
+"""What the visitor has chosen: moments, of which the last is the truth, and the `Lab` that computes it.
 
-Each parameter lies in the session under its own key: in its widget, which Streamlit keeps, or as a plain value.
+A parameter lies in the session under its own key: in its widget, or as a plain value.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field, replace
 from math import inf
@@ -15,42 +16,29 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import PlaygroundError
 from playground.language.family import nearest_shipped
-from playground.link import english, opening
-from playground.link.kinds import Several
+from playground.link import opening, params
 from playground.link.lab import Lab
 from playground.link.opening import Focus, choose_pair
 from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SHARED
+from playground.link.query import Texts
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.runs.encoder_run import Run
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import caches, own_models
 from playground.web.session.own_models import UploadedWeights
-from playground.web.session.result_cache import this_session
+from playground.web.session.services import this_session
 from playground.weights.recognise import RecognisedWeights
 
-OPEN_PAGE = "_open"
-"""Session key of the page that was drawn last, by its path."""
-
-_MOMENTS = "_moments"
-"""Session key of the moments."""
+CHOICES = "_choices"
+"""Session key of the `SessionChoices`."""
 
 LONGEST = 50
-"""Moments that are kept."""
-
-_PINNED = "_pinned"
-"""Session key of the pinned settings, by the sidebar's keys; None if nothing is pinned."""
-
-_PAIR = "_pair"
-"""Session key of the text in which query and key were chosen, and whether the page did not choose them itself."""
 
 LATE = 5.0
 """Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
 
-_REPLACED = "_replaced"
-"""Session key of what was replaced: by parameter the old value, the new one, when, and whether by a second field."""
-
 _UNDONE = PARAMS.keys() - LESSON.keys()
-_SEVERAL = [key for key, param in PARAMS.items() if isinstance(param, Several)]
+_SEVERAL = [key for key, param in PARAMS.items() if param.kind == "several"]
 _FORGOTTEN = object()
 
 
@@ -69,15 +57,41 @@ class Moment:
     when: float = field(default=0.0, compare=False)
 
 
-def moments() -> list[Moment]:
-    """Return the last moments, the newest last; empty before the first page is open."""
-    kept: list[Moment] = st.session_state.get(_MOMENTS, [])
-    return kept
+class SessionChoices:
+    """What a session notes of its choices, beside the parameters' own keys."""
+
+    def __init__(self) -> None:
+        self.page = ""
+        """The page that was drawn last, by its path."""
+        self.moments: list[Moment] = []
+        """The newest last; empty before the first page is open."""
+        self.pinned: Mapping[str, Any] | None = None
+        """By the sidebar's keys."""
+        self.pair = (DEFAULT_TEXT, False)
+        """As in a `Moment`."""
+        self.replaced: dict[str, tuple[Any, Any, float, bool]] = {}
+        """By parameter the old value, the new one, when, and whether by a second field."""
+        self.drawn: dict[str, Hashable] = {}
+        """How each parameter's widget was drawn last: Streamlit forgets the value when that changes."""
+        self.token = secrets.token_hex(8)
+        """By which a browser knows the session."""
+        self.address_read: Texts | None = None
+        self.address_written: tuple[str, Texts | None, Mapping[str, Any]] = ("", None, {})
+        """The page, what was written into the address, and when."""
+
+
+def session_choices() -> SessionChoices:
+    """Return the session's choices."""
+    if CHOICES not in st.session_state:
+        st.session_state[CHOICES] = SessionChoices()
+    found: SessionChoices = st.session_state[CHOICES]
+    return found
 
 
 def current_value(key: str) -> Any:
     """Return one choice."""
-    return current_values((key,))[key]
+    value = st.session_state.get(key, _FORGOTTEN)
+    return _read_values({}, (key,))[key] if value is _FORGOTTEN else value
 
 
 def current_values(keys: Iterable[str]) -> dict[str, Any]:
@@ -86,40 +100,39 @@ def current_values(keys: Iterable[str]) -> dict[str, Any]:
 
 
 def _read_values(session: Any, keys: Iterable[str]) -> dict[str, Any]:
-    kept = moments()
+    kept, found = session_choices().moments, {}
     last = kept[-1].values if kept else {}
-    found = {key: session.get(key, _FORGOTTEN) for key in keys}
-    return {key: last.get(key, PARAMS[key].default) if value is _FORGOTTEN else value for key, value in found.items()}
+    for key in keys:
+        value = session.get(key, _FORGOTTEN)
+        found[key] = last.get(key, PARAMS[key].default) if value is _FORGOTTEN else value
+    return found
 
 
 def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> None:
     """Set parameters; query and key, if they are among them, are those of the text then."""
     old = current_value("text")
     st.session_state.update(values)
-    if moments():
+    if session_choices().moments:
         note_replaced("text", old, by_second_field=by_second_field)
     if values.keys() & {"query", "key"}:
         note_focus_text()
 
 
 def note_replaced(key: str, old: Any, *, by_second_field: bool = False) -> None:
-    """Note that a callback has replaced a value: until this run has ended, a press sends the old one along."""
+    """Note that a callback has replaced a value: until the run ends, a browser may send the old one."""
     if current_value(key) != old:
-        noted = (old, current_value(key), monotonic(), by_second_field)
-        st.session_state[_REPLACED] = {**st.session_state.get(_REPLACED, {}), key: noted}
+        session_choices().replaced[key] = (old, current_value(key), monotonic(), by_second_field)
 
 
 def is_late(key: str, value: Any, *, in_second_field: bool = False) -> bool:
     """Whether a widget with this value has not heard yet that it was replaced."""
-    if key not in st.session_state.get(_REPLACED, {}):
-        return False
-    old, _, when, by_second_field = st.session_state[_REPLACED][key]
+    old, _, when, by_second_field = session_choices().replaced.get(key, (_FORGOTTEN, None, 0.0, False))
     return bool(value == old and monotonic() - when < LATE and not (in_second_field and by_second_field))
 
 
 def keep_replaced() -> None:
     """Undo what a widget has reported late; for a button's callback, which may run before the widget's own."""
-    kept = st.session_state.get(_REPLACED, {})
+    kept = session_choices().replaced
     for key, (old, new, *_) in list(kept.items()):
         value = current_value(key)
         if is_late(key, value):
@@ -130,33 +143,34 @@ def keep_replaced() -> None:
 
 def take_moment() -> Moment:
     """Return what is chosen now."""
-    values = _read_values(st.session_state.to_dict(), _UNDONE)
-    return Moment(values | {key: tuple(values[key]) for key in _SEVERAL}, pinned_values(), _pair())
+    values, noted = _read_values(st.session_state.to_dict(), _UNDONE), session_choices()
+    return Moment(values | {key: tuple(values[key]) for key in _SEVERAL}, noted.pinned, noted.pair)
 
 
 def note_moment(notices: Sequence[str] = (), page: str = "", *, is_new: bool) -> None:
     """Note what is chosen now: as a new moment, or in the place of the last one."""
-    kept, now = moments(), take_moment()
-    last = replace(now, when=monotonic()) if is_new else kept[-1]
+    kept, now = session_choices().moments, take_moment()
+    last = replace(now, when=monotonic()) if is_new else kept.pop()
     said = (tuple(notices), page) if notices else (last.notices, last.page)
-    now = replace(now, notices=said[0], page=said[1], when=last.when)
-    st.session_state[_MOMENTS] = [*(kept if is_new else kept[:-1]), now][-LONGEST:]
+    kept.append(replace(now, notices=said[0], page=said[1], when=last.when))
+    del kept[:-LONGEST]
 
 
 def restore(moment: Moment) -> None:
     """Choose all that was chosen then; for callbacks."""
     set_values(moment.values)
-    st.session_state[_PAIR], st.session_state[_PINNED] = moment.pair, moment.pinned
+    noted = session_choices()
+    noted.pair, noted.pinned = moment.pair, moment.pinned
 
 
 def last_moment(fits: Callable[[str], bool]) -> Moment | None:
     """Return the last moment whose weights fit, if there is one."""
-    return next((each for each in reversed(moments()) if fits(each.values["weights"])), None)
+    return next((each for each in reversed(session_choices().moments) if fits(each.values["weights"])), None)
 
 
 def last_move() -> tuple[Moment | None, float]:
     """Return the moment before the visitor's last move of an architecture's setting, and seconds since then."""
-    keys, kept = (*ARCHITECTURE, "causal", "seed", "weights"), moments()
+    keys, kept = (*ARCHITECTURE, "causal", "seed", "weights"), session_choices().moments
     shapes = [[each.values[key] for key in keys] for each in kept]
     if kept and shapes[-1] != list(current_values(keys).values()):
         return kept[-1], 0.0
@@ -166,56 +180,38 @@ def last_move() -> tuple[Moment | None, float]:
 
 def current_notices() -> tuple[str, ...]:
     """Return what had to be changed in the present choices, for the open page."""
-    last = moments()[-1]
-    return last.notices if last.page == st.session_state[OPEN_PAGE] else ()
+    last = session_choices().moments[-1]
+    return last.notices if last.page == session_choices().page else ()
 
 
-def pinned_values() -> Mapping[str, Any] | None:
-    """Return the pinned settings, by the sidebar's keys; None if nothing is pinned."""
-    values: Mapping[str, Any] | None = st.session_state.get(_PINNED)
-    return values
-
-
-def pin(values: Mapping[str, Any]) -> None:
-    """Pin settings; `values` are of all the sidebar's keys."""
-    st.session_state[_PINNED] = {key: values[key] for key in SHARED}
-
-
-def unpin() -> None:
-    """Pin nothing."""
-    st.session_state[_PINNED] = None
-
-
-def _pair() -> tuple[str, bool]:
-    pair: tuple[str, bool] = st.session_state.get(_PAIR, (DEFAULT_TEXT, False))
-    return pair
+def pin(values: Mapping[str, Any] | None = None) -> None:
+    """Pin settings, of all the sidebar's keys; None pins nothing."""
+    session_choices().pinned = None if values is None else {key: values[key] for key in SHARED}
 
 
 def note_focus_text(text: str | None = None, *, by_page: bool = False) -> None:
     """Note that query or key were chosen in this text, or in the present one."""
-    st.session_state[_PAIR] = (current_value("text") if text is None else text, not by_page)
+    session_choices().pair = (current_value("text") if text is None else text, not by_page)
 
 
 _Read = tuple[object, Lab, Lab | None]
-"""A run, and the labs of its present and its pinned settings."""
 
 _READ: ContextVar[_Read | None] = ContextVar("labs_read_in_this_run", default=None)
 
 
 def _read_labs() -> _Read:
-    """Return the labs, which are read once a run; callbacks come before that and read them anew."""
     context = get_script_run_ctx(suppress_warning=True)
     run = context.cursors if context is not None and context.has_script_started else None
     read = _READ.get()
     if run is None or read is None or read[0] is not run or read[1]["do"] != current_value("do"):
-        pinned = pinned_values()
+        pinned = session_choices().pinned
         read = run, lab_of(current_values(SHARED)), None if pinned is None else lab_of(pinned)
         _READ.set(read)
     return read
 
 
 def current_setup() -> Lab:
-    """Return the lab of the visitor's choices: one object a run, unless a page changes `do` while it is drawn."""
+    """Return the lab of the visitor's choices: one a run, unless a page changes `do`."""
     return _read_labs()[1]
 
 
@@ -245,13 +241,13 @@ def _state_of(values: Mapping[str, Any]) -> State:
 
 def _english_state(values: Mapping[str, Any]) -> State:
     """Return a state of the small English; of the nearest shipped encoder if nobody has trained what was chosen."""
-    spec = english.spec_of(values)
+    spec = params.spec_of(values)
     if values["untrained"]:
         return State(values, WeightsId(BEFORE + spec.key))
     if caches.APP.find_english(spec) is not None:
         return State(values, WeightsId(AFTER + spec.key))
     nearest = nearest_shipped(spec.config, causal=spec.causal)
-    return State({**values, **english.values_of(nearest)}, WeightsId(AFTER + nearest.key), chosen=values)
+    return State({**values, **params.values_of(nearest)}, WeightsId(AFTER + nearest.key), chosen=values)
 
 
 def trained_network(lab: Lab) -> TrainedNetwork | None:
@@ -277,23 +273,19 @@ def recognised_weights(values: Mapping[str, Any]) -> RecognisedWeights | None:
 
 def last_places(run: Run) -> Focus:
     """Return the last layer, head, query and key that a run has."""
-    return opening.last_places(run.config.n_layers, run.config.n_heads, run.n_real, len(run.tokens))
+    return opening.last_places(run.config, run.n_real, len(run.tokens))
 
 
 def current_focus(run: Run) -> Focus:
     """Return the focus as this run has it: what was asked for, or the nearest."""
-    return opening.nearest_places({place: current_value(place) for place in FOCUS}, last_places(run))
+    return opening.nearest_places(current_values(FOCUS), last_places(run))
 
 
 def settle_tokens(run: Run) -> None:
-    """Move query and key, which were chosen in another text, to the same words of the present one, whose run it is.
-
-    Where these are no longer there, and where they were special tokens, which say nothing of the new text, the page
-    chooses a pair that says something.
-    """
-    if _pair()[0] == current_value("text"):
+    """Move query and key, which were chosen in another text, to the same words of this run, or choose a pair."""
+    if session_choices().pair[0] == current_value("text"):
         return
-    before = _tokens_before() if _pair()[1] else []
+    before = _tokens_before() if session_choices().pair[1] else []
     same_words = (_find_same_word(before, run.real_tokens, current_value(place)) for place in ("query", "key"))
     query, key = (None if at is None or run.special[at] else at for at in same_words)
     by_page = query is None
@@ -310,7 +302,7 @@ def settle_tokens(run: Run) -> None:
 
 def _tokens_before() -> Sequence[str]:
     """Return the tokens of the text in which query and key were chosen."""
-    lab = lab_of({**current_setup().values, "text": _pair()[0], "mask": english.NO_MASK})
+    lab = lab_of({**current_setup().values, "text": session_choices().pair[0], "mask": params.NO_MASK})
     try:
         return lab.batch.tokens[lab.sentence] if lab.text.sentences else ()
     except PlaygroundError:

@@ -1,7 +1,4 @@
-"""Callbacks that set several choices at once: a preset, other weights, a trained network, another text, changes.
-
-Callbacks run before any widget is drawn: only then do widgets take new values.
-"""
+"""Callbacks that set several choices at once, before any widget is drawn."""
 
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
@@ -9,7 +6,7 @@ from typing import Any
 import streamlit as st
 
 from playground.language.text import english_tokenizer
-from playground.link import english, params
+from playground.link import params
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
 from playground.link.params import (
     ARCHITECTURE,
@@ -40,13 +37,13 @@ def replace_text(text: str, *, by_second_field: bool = False) -> None:
 
 
 def choose_values(values: Mapping[str, Any]) -> None:
-    """Choose values of parameters, by their keys in the link; for callbacks."""
+    """Choose values of parameters."""
     keep_replaced()
     setup.set_values({"run": "", **values} if "weights" in values else values)
 
 
 def choose(chosen: Mapping[str, Any]) -> None:
-    """Choose values of any parameters, by their keys in the link; for callbacks."""
+    """Choose values of parameters; pages' own are checked like a link's."""
     keep_replaced()
     choose_values({key: value for key, value in chosen.items() if key in SHARED})
     choose_places(**{key: value for key, value in chosen.items() if key not in SHARED})
@@ -64,25 +61,25 @@ def move_focus(**asked: object) -> None:
 
 
 def undo() -> None:
-    """Bring back the moment before the last choice; for callbacks."""
+    """Bring back the moment before the last choice."""
     keep_replaced()
-    kept = setup.moments()
+    kept = setup.session_choices().moments
     if len(kept) > 1 and setup.take_moment() == kept[-1]:
         kept.pop()
     setup.restore(kept[-1])
 
 
 def reset_everything() -> None:
-    """Set every parameter to its default, and pin nothing; files and networks stay open. For callbacks."""
-    setup.unpin()
+    """Set every parameter to its default, and pin nothing."""
+    setup.pin(None)
     setup.set_values(params.default_values({}))
     setup.note_focus_text(by_page=True)
 
 
 def swap_pinned() -> None:
-    """Pin the present settings, and set the sidebar to those that were pinned; for callbacks."""
+    """Pin the present settings, and choose those that were pinned."""
     keep_replaced()
-    pinned = setup.pinned_values()
+    pinned = setup.session_choices().pinned
     if pinned is not None:
         setup.pin(current_setup().state.asked)
         choose_values(pinned)
@@ -100,7 +97,7 @@ def preset_values(name: str) -> Mapping[str, Any]:
 
 
 def change_trained_shape(key: str, value: Any) -> None:
-    """Take the shape that Training trains with one setting changed, and random weights; for callbacks."""
+    """Take the shape that Training trains with one setting changed, and random weights."""
     shape = shape_to_train(current_setup().state.asked)
     choose_values({"weights": "random", "untrained": False, **shape, key: value})
 
@@ -136,10 +133,10 @@ def use_example_text() -> None:
 def choose_english(**settings: Any) -> None:
     """Choose the small English's base with these settings instead; a text that it does not know gives way."""
     keep_replaced()
-    values = {key: value for key, value in english.default_settings(settings).items() if key in ARCHITECTURE}
+    values = {key: value for key, value in params.english_defaults(settings).items() if key in ARCHITECTURE}
     text = current_value("text")
     if text == DEFAULT_TEXT or not knows(text):
-        values |= {"text": english.TEXT, "mask": english.PLACE}
+        values |= {"text": params.ENGLISH_TEXT, "mask": params.ENGLISH_PLACE}
     choose_values({"weights": "english", "untrained": False, "causal": False, "seed": 0, **values, **settings})
 
 
@@ -164,14 +161,13 @@ def weights_chosen() -> None:
     if weights == "english":
         choose_english()
         return
-    st.session_state["mask"], st.session_state["run"] = english.NO_MASK, ""
-    if current_value("text") == english.TEXT:
+    st.session_state["mask"], st.session_state["run"] = params.NO_MASK, ""
+    if current_value("text") == params.ENGLISH_TEXT:
         replace_text(DEFAULT_TEXT)
     _restore_shape(weights)
 
 
 def _restore_shape(weights: str) -> None:
-    """Bring back the shape that was chosen before other weights locked it."""
     free = setup.last_moment(lambda each: each != "trained here")
     if free is not None and weights != "trained here":
         st.session_state.update({key: free.values[key] for key in ("causal", "seed")})
@@ -184,7 +180,7 @@ def back_to_minilm() -> None:
     """Bring back what was chosen before the small English, or else MiniLM with its own text."""
     before = setup.last_moment(lambda weights: weights == "minilm")
     if before is None:
-        text = {"text": DEFAULT_TEXT} if current_value("text") == english.TEXT else {}
+        text = {"text": DEFAULT_TEXT} if current_value("text") == params.ENGLISH_TEXT else {}
         choose_values({"weights": "minilm", "untrained": False, **text})
     else:
         setup.restore(before)
@@ -192,10 +188,10 @@ def back_to_minilm() -> None:
 
 def follow_move(key: str) -> None:
     """Move what follows a setting of the small English that the visitor has moved."""
-    before = setup.moments()[-1].values
-    old = english.default_settings(before)
-    new = english.default_settings({**before, key: st.session_state[key]})
-    following = [each for each in english.FOLLOWING if each != key and before[each] == old[each]]
+    before = setup.session_choices().moments[-1].values
+    old = params.english_defaults(before)
+    new = params.english_defaults({**before, key: st.session_state[key]})
+    following = [each for each in params.FOLLOWING if each != key and before[each] == old[each]]
     st.session_state.update({each: new[each] for each in following})
 
 
@@ -232,8 +228,7 @@ def _keep(changes: Iterable[MadeChange]) -> None:
 
 def cut_text(key: str, text: str) -> str:
     """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out."""
-    param: Any = PARAMS[key]
-    kept = text[: param.longest]
+    kept = text[: PARAMS[key].longest]
     if kept != text:
         st.session_state[f"_{key}_cut"] = (kept, len(text))
     return kept

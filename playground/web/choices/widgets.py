@@ -7,16 +7,13 @@ from typing import Any
 import streamlit as st
 
 from playground.language.family import STOPS
-from playground.link.kinds import Choice, Several, Size, Switch, Text, Whole
+from playground.link.kinds import Param
 from playground.link.params import PARAMS, SHARED
-from playground.web.choices.setup import current_value, moments
+from playground.web.choices.setup import current_value, session_choices
 from playground.web.choices.shortcuts import choose_places, cut_text, explain_cut_text
 
 PERSISTS: dict[str, Any] = {"persist_state": "session"}
 """What makes Streamlit keep a widget's value in runs that do not draw it."""
-
-_DRAWN = "_drawn"
-"""Session key of how each parameter's widget was drawn last: Streamlit forgets the value when that changes."""
 
 
 def draw(
@@ -36,37 +33,37 @@ whole: Callable[..., int] = draw
 
 
 def _draw(key: str, widget: dict[str, Any], **options: Any) -> Any:
-    param: Any = PARAMS[key]
-    if isinstance(param, Whole):
-        return _draw_whole(key, param, widget, **options)
-    if isinstance(param, Size):
-        return _draw_size(key, param, widget, **options)
-    if isinstance(param, Text):
-        return _draw_text(key, widget, **options)
+    param = PARAMS[key]
+    match param.kind:
+        case "whole":
+            return _draw_whole(key, param, widget, **options)
+        case "size":
+            return _draw_size(key, param, widget, **options)
+        case "text":
+            return _draw_text(key, widget, **options)
     keep_value(key, "word")
-    if isinstance(param, Choice) and param.captions:
-        return st.radio(options=param.options, captions=param.captions, horizontal=True, **widget, **options)
-    if isinstance(param, Choice):
-        return st.segmented_control(options=param.options, required=True, wrap=True, **widget, **options)
-    if isinstance(param, Several):
-        return st.pills(options=param.options, selection_mode="multi", wrap=True, **widget, **options)
+    match param.kind:
+        case "choice" if param.captions:
+            return st.radio(options=param.options, captions=param.captions, horizontal=True, **widget, **options)
+        case "choice":
+            return st.segmented_control(options=param.options, required=True, wrap=True, **widget, **options)
+        case "several":
+            return st.pills(options=param.options, selection_mode="multi", wrap=True, **widget, **options)
     return st.toggle(**widget, **options)
 
 
-def _draw_whole(key: str, param: Whole, widget: dict[str, Any], high: int | None = None, **options: Any) -> int:
-    """Draw a slider up to `high`, the largest number that this run has; nothing where only one number is left."""
-    high = param.high if high is None else high
-    move_below(key, high)
-    if high <= param.low:
-        return param.low
-    keep_value(key, high)
-    return int(st.slider(min_value=param.low, max_value=high, **widget, **options))
+def _draw_whole(key: str, param: Param, widget: dict[str, Any], high: int | None = None, **options: Any) -> int:
+    low, highest = param.options[0], param.options[-1] if high is None else high
+    move_below(key, highest)
+    if highest <= low:
+        return int(low)
+    keep_value(key, highest)
+    return int(st.slider(min_value=low, max_value=highest, **widget, **options))
 
 
 def _draw_size(
-    key: str, param: Size, widget: dict[str, Any], fits: Callable[[float], bool] | None = None, **options: Any
+    key: str, param: Param, widget: dict[str, Any], fits: Callable[[float], bool] | None = None, **options: Any
 ) -> Any:
-    """Draw a slider over the stops up to the largest that `fits`, and the present value."""
     stops = STOPS[key] if key in STOPS and key in SHARED and current_value("weights") == "english" else param.options
     highest = next(filter(fits, reversed(stops)), stops[0]) if fits else stops[-1]
     keep_value(key, "slider")
@@ -81,7 +78,6 @@ def _draw_text(
     on_change: Callable[[], None] | None = None,
     **options: Any,
 ) -> str:
-    """Draw a field of one line, or an area of `height` pixels; below it stands how much of a text was left out."""
     keep_value(key, height)
     field = st.text_input if height is None else partial(st.text_area, height=height)
     typed = field(on_change=_take_text, args=(key, on_change), **widget, **options)
@@ -97,9 +93,8 @@ def _take_text(key: str, on_change: Callable[[], None] | None) -> None:
 
 def menu(key: str, label: str, help_text: str | None = None, **options: Any) -> str:
     """Draw a list that opens, for words that are too many for a row."""
-    param: Any = PARAMS[key]
     keep_value(key, "menu")
-    return str(st.selectbox(options=param.options, **_common(key, label, help_text), **options))
+    return str(st.selectbox(options=PARAMS[key].options, **_common(key, label, help_text), **options))
 
 
 def stage(key: str, label: str, stages: Sequence[str]) -> None:
@@ -110,9 +105,9 @@ def stage(key: str, label: str, stages: Sequence[str]) -> None:
 
 def number(key: str) -> int:
     """Draw a field for a whole number."""
-    param: Any = PARAMS[key]
+    options = PARAMS[key].options
     keep_value(key, "number")
-    return int(st.number_input(min_value=param.low, max_value=param.high, **_common(key)))
+    return int(st.number_input(min_value=options[0], max_value=options[-1], **_common(key)))
 
 
 def panel(key: str, title: str, icon: str | None = None) -> Any:
@@ -122,8 +117,8 @@ def panel(key: str, title: str, icon: str | None = None) -> Any:
 
 
 def keep_value(key: str, drawn: Hashable) -> None:
-    """Give a widget, which is about to be drawn in this way, the chosen value if Streamlit has forgotten it."""
-    last = st.session_state.setdefault(_DRAWN, {})
+    """Give a widget the chosen value if Streamlit has forgotten it."""
+    last = session_choices().drawn
     if key not in st.session_state or last.get(key) != drawn:
         st.session_state[key] = current_value(key)
         last[key] = drawn
@@ -134,25 +129,22 @@ def move_below(key: str, high: int) -> None:
     value = current_value(key)
     if value > high:
         st.session_state[key] = high
-        if len(moments()) == 1:
+        if len(session_choices().moments) == 1:
             st.info(f"The link's {key}={value} is not there: the last is {high}.")
 
 
 def offer(key: str, label: str, help_text: str, shown: Any, on_change: Callable[[str, Any], None]) -> None:
-    """Draw a control at the value that the weights decide, with the small English's stops.
-
-    `on_change` takes the parameter's key and the value that was chosen.
-    """
+    """Draw a control at the value that the weights decide; `on_change` takes the key and the value chosen."""
     param = PARAMS[key]
     widget: dict[str, Any] = {"label": label, "help": help_text, **_stand_in(f"minilm_{key}", key, shown, on_change)}
-    if isinstance(param, Switch):
+    if param.kind == "switch":
         st.toggle(**widget)
-    elif isinstance(param, Choice):
+    elif param.kind == "choice":
         st.selectbox(options=param.options, **widget)
     else:
-        name = {param.default: f"{param.default} MiniLM"}
         stops = sorted({*STOPS[key], shown})
-        st.select_slider(options=stops, format_func=lambda stop: name.get(stop, str(stop)), **widget)
+        names = {**{stop: str(stop) for stop in stops}, param.default: f"{param.default} MiniLM"}
+        st.select_slider(options=stops, format_func=names.__getitem__, **widget)
 
 
 def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown: Any, **more: Any) -> None:
@@ -161,11 +153,10 @@ def unbound_menu(key: str, menu: str, label: str, options: Sequence[Any], shown:
 
 
 def _choose_one(key: str, value: Any) -> None:
-    choose_places(**{key: cut_text(key, value or "") if isinstance(PARAMS[key], Text) else value})
+    choose_places(**{key: cut_text(key, value or "") if PARAMS[key].kind == "text" else value})
 
 
 def _stand_in(own: str, key: str, shown: Any, take: Callable[[str, Any], None]) -> dict[str, Any]:
-    """Return what a widget has that stands at another value than its parameter, under a key of its own."""
     st.session_state[own] = shown
     return {"key": own, "on_change": _hand_over, "args": (own, key, take)}
 
@@ -175,6 +166,5 @@ def _hand_over(own: str, key: str, take: Callable[[str, Any], None]) -> None:
 
 
 def _common(key: str, label: str | None = None, help_text: str | None = None) -> dict[str, Any]:
-    """Return the arguments that every widget of Streamlit has."""
     param = PARAMS[key]
     return {"label": label or param.label or key, "help": help_text or param.help_text, "key": key} | PERSISTS

@@ -1,4 +1,4 @@
-"""Components that a visitor sees: curves that grow, bars, a head's lines, frames, rows to press, the link to copy."""
+"""Components that a visitor sees."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -50,7 +50,6 @@ def curve_data(figure: Figure) -> dict[str, Any]:
 
 
 def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line without its points that are not finite."""
     points = [(_short(x), _short(y)) for x, y in zip(trace["x"], trace["y"], strict=True) if math.isfinite(y)]
     marker = trace.get("marker", {})
     return {
@@ -94,7 +93,7 @@ def draw_legend(key: str, entries: Sequence[Mapping[str, str]]) -> None:
 
 @dataclass(frozen=True)
 class CellFrame:
-    """A frame over one cell of a chart, moved by a click or the arrow keys; Plotly can't select a heatmap's cells."""
+    """A frame over one cell of a chart, moved by a click or the arrow keys."""
 
     container: str
     """Key of the chart's container."""
@@ -147,7 +146,7 @@ def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], 
 
 
 def clicked_tokens(key: str) -> dict[str, Any]:
-    """Return what was clicked: `query` and `key` of a line, or one of them; anything, if the browser lies."""
+    """Return the clicked `query` and `key`, or one of them."""
     drawing = st.session_state.get(f"{key}_drawing")
     clicked = drawing and drawing.clicked
     return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
@@ -159,10 +158,7 @@ def draw_picture_buttons(key: str, *, chart: str, name: str) -> None:
 
 
 def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
-    """Draw the focus; a move is in the session as `KEY.moved`.
-
-    `data` has the `places` and their `counts`, the `tokens`, the `weight` and a `note` in words, and those `shown`.
-    """
+    """Draw the focus; a move is in the session as `KEY.moved`."""
     _focus_line(key=FOCUS_KEY, data={**data, "colour": palette.FOCUS}, on_moved_change=on_move)
 
 
@@ -196,7 +192,7 @@ def draw_token_chips(
 ) -> None:
     """Draw tokens: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`.
 
-    Those at `query` and `key` have a frame. A press is in the session as `clicked` under `name`.
+    A press is in the session as `clicked` under `name`.
     """
     data = {
         "chips": [list(chip) for chip in chips],
@@ -209,7 +205,6 @@ def draw_token_chips(
 
 
 _PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}
-"""The page that explains each component of the model."""
 
 
 def draw_data_flow(
@@ -243,11 +238,7 @@ def _box(stage: Stage) -> dict[str, object]:
 
 
 def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> None:
-    """Draw the button, in a fragment of its own; `more` parameters go with the link that the address bar lacks.
-
-    The address is right once every choice before the click has had its run: the fragment's, which a click asks for,
-    comes after theirs.
-    """
+    """Draw the button in a fragment, whose run comes after those of earlier choices; `more` goes with the link."""
     data = {
         "version": version,
         "more": dict(more),

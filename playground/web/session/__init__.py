@@ -1,1 +1,1 @@
-"""What a session holds, and what all sessions share: caches, experiments, uploads, memory."""
+"""What a session holds, and what all sessions share."""

@@ -1,4 +1,4 @@
-"""The app's `Source`, of what visitors share and a session has; and what its encoders fill in for a hidden word."""
+"""The app's `Source`; and what its encoders fill in for a hidden word."""
 
 import copy
 import logging
@@ -31,8 +31,7 @@ from playground.text import Tokenizer
 from playground.training import trained_network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import own_models
-from playground.web.session.result_cache import session_results, this_session
-from playground.web.session.services import services
+from playground.web.session.services import services, session_results, this_session
 from playground.weights import checkpoint
 
 R = TypeVar("R")
@@ -120,7 +119,7 @@ class AppSource(Source):
         named = RunKey | PairKey | WeightsId
         first = key[0] if isinstance(key, tuple) and not isinstance(key, named) else key
         owner = first.owner() if isinstance(first, named) else EVERYBODY
-        if owner not in (EVERYBODY, this_session()):
+        if owner != EVERYBODY and owner != this_session():
             raise UnavailableError("These weights are of another session.")
         results = services().results if owner == EVERYBODY else session_results()
         return results.find((function, key), compute)
@@ -178,7 +177,6 @@ def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:
 
 
 def _place_random(kind: Callable[..., M], *arguments: Hashable) -> M:
-    """Return a model with random weights on the device where models run."""
     here = services()
     return here.results.find((kind, arguments), lambda: kind(*arguments).requires_grad_(False).to(here.device))
 
@@ -191,14 +189,12 @@ def _checkpoint() -> tuple[Encoder, Tokenizer]:
 
 @st.cache_resource(show_spinner=False)
 def _translator() -> tuple[TrainedNetwork, EncoderDecoder | None]:
-    """Return the shipped translator, and a copy on the device where models run."""
     trained = trained_network.load_translator()
     network = copy.deepcopy(trained.network).to(services().device)
     return trained, network if isinstance(network, EncoderDecoder) else None
 
 
 EXERCISE_FOLDERS = [FOLDER]
-"""The folders of the exercises that this server asks."""
 
 
 @st.cache_resource(show_spinner=False)

@@ -1,6 +1,5 @@
 """A visitor's experiments in the background, stopped when the connection breaks."""
 
-import secrets
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,17 +17,13 @@ from playground.training.recipe import DATA_FIELDS, Data, Recipe, teacher_config
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Speed, measure_speed
 from playground.training.variants import VariantRun, VariantsState, VariantTraining, seeds_of
+from playground.web.session.own_models import SessionExperiments, session_models
 from playground.web.session.services import MemoryReservation, services
-
-EXPERIMENTS = "_experiments"
-"""Session key of the `SessionExperiments`."""
 
 DELAY = 2.0
 """Ratio of a run's time beside pages to what is measured."""
 
-
 Experiment = JobHandle
-"""A visitor's part in a job, by the page that started it."""
 
 
 def join_experiment(
@@ -57,42 +52,9 @@ def request(kind: Callable[..., Computation[S]], arguments: tuple[Any, ...], dat
     return Request(kind, arguments, str(here.device), here.settings.threads, data)
 
 
-class SessionExperiments:
-    """One session's experiments, by page; at most one of them is active."""
-
-    def __init__(self) -> None:
-        self.session = secrets.token_hex(8)
-        """What tells a browser this session from an earlier one."""
-        self._experiments: dict[str, Experiment[Any]] = {}
-
-    def get(self, page: str) -> Experiment[Any] | None:
-        """Return the page's latest experiment."""
-        return self._experiments.get(page)
-
-    def active_page(self) -> str | None:
-        """Return the page whose experiment is active."""
-        return next((page for page, experiment in self._experiments.items() if experiment.active), None)
-
-    def start(self, page: str, create: Callable[[], Experiment[Any]]) -> None:
-        """Replace the page's experiment, unless any is active."""
-        if self.active_page() is None:
-            self._experiments[page] = create()
-
-    def discard(self, page: str) -> None:
-        """Stop a page's experiment and forget it."""
-        experiment = self._experiments.pop(page, None)
-        if experiment is not None:
-            experiment.discard()
-
-    def disconnect(self) -> None:
-        """Stop everything; the results so far stay."""
-        for experiment in self._experiments.values():
-            experiment.stop(timeout=0)
-
-
 def session_experiments() -> SessionExperiments:
     """Return the session's experiments, which are stopped when the connection breaks."""
-    experiments: SessionExperiments = _until_disconnect(st.session_state.setdefault(EXPERIMENTS, SessionExperiments()))
+    experiments: SessionExperiments = _until_disconnect(session_models().experiments)
     return experiments
 
 

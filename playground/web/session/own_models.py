@@ -3,14 +3,16 @@
 import copy
 import hashlib
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import streamlit as st
 from torch import Tensor
 
 from playground.config import ModelConfig
 from playground.errors import InputError, UnavailableError, WeightsError
+from playground.jobs import JobHandle
 from playground.link.state import AFTER, BEFORE
 from playground.model import Encoder
 from playground.runs.budget import check_budget
@@ -18,8 +20,7 @@ from playground.text import Tokenizer, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork, key_in, load, save
-from playground.web.session.result_cache import cache_in_session, session_results
-from playground.web.session.services import services
+from playground.web.session.services import cache_in_session, services, session_results
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
 from playground.weights.files import check_size
 from playground.weights.huggingface import read_config
@@ -29,12 +30,10 @@ OWN = "_own_models"
 """Session key of the `OwnModels`."""
 
 MOST_RUNS = 6
-"""Runs that a session keeps; the oldest goes first."""
 
 NOT_IN_SESSION = "This network is not in your session; train one on the Training page, or load its file there."
 
 _PREFIX = "own-"
-"""Prefix of the keys of visitors' own tokenizers."""
 
 
 @dataclass(eq=False)
@@ -72,10 +71,44 @@ class UploadedWeights:
         self.tokenizer_key = f"{_PREFIX}{secrets.token_hex(16)}" if tokenizer else ""
 
 
-class OwnModels:
-    """A session's models; a training's thread may put one."""
+class SessionExperiments:
+    """A session's parts in jobs, by page; at most one of them is active."""
 
     def __init__(self) -> None:
+        self.session = secrets.token_hex(8)
+        """What tells a browser this session from an earlier one."""
+        self._experiments: dict[str, JobHandle[Any]] = {}
+
+    def get(self, page: str) -> JobHandle[Any] | None:
+        """Return the page's latest experiment."""
+        return self._experiments.get(page)
+
+    def active_page(self) -> str | None:
+        """Return the page whose experiment is active."""
+        return next((page for page, experiment in self._experiments.items() if experiment.active), None)
+
+    def start(self, page: str, create: Callable[[], JobHandle[Any]]) -> None:
+        """Replace the page's experiment, unless any is active."""
+        if self.active_page() is None:
+            self._experiments[page] = create()
+
+    def discard(self, page: str) -> None:
+        """Stop a page's experiment and forget it."""
+        experiment = self._experiments.pop(page, None)
+        if experiment is not None:
+            experiment.discard()
+
+    def disconnect(self) -> None:
+        """Stop everything; the results so far stay."""
+        for experiment in self._experiments.values():
+            experiment.stop(timeout=0)
+
+
+class OwnModels:
+    """A session's experiments and models; a training's thread may put one."""
+
+    def __init__(self) -> None:
+        self.experiments = SessionExperiments()
         self.upload: UploadedWeights | None = None
         self.runs: tuple[TrainedNetwork, ...] = ()
         """What was trained or opened, the newest last."""
@@ -121,7 +154,9 @@ class OwnModels:
 
 def session_models() -> OwnModels:
     """Return what this session has of its own."""
-    own: OwnModels = st.session_state.setdefault(OWN, OwnModels())
+    if OWN not in st.session_state:
+        st.session_state[OWN] = OwnModels()
+    own: OwnModels = st.session_state[OWN]
     return own
 
 
@@ -212,10 +247,12 @@ def find_tokenizer(key: str) -> Tokenizer | None:
     """Return the session's tokenizer of this key, None if it is everybody's; raises UnavailableError."""
     if is_trained_network(key):
         return find_network(key).tokenizer
+    if not key.startswith(_PREFIX):
+        return None
     upload = session_models().upload
-    if key.startswith(_PREFIX) and (upload is None or upload.tokenizer_key != key):
+    if upload is None or upload.tokenizer_key != key:
         raise UnavailableError("This vocabulary is not in your session; open its file in the sidebar.")
-    return upload.tokenizer if key.startswith(_PREFIX) and upload else None
+    return upload.tokenizer
 
 
 def read_upload(

@@ -1,4 +1,4 @@
-"""What all visitors share, made together from the settings."""
+"""What all visitors share, made together from the settings; caches of results, bounded in bytes."""
 
 import copy
 import logging
@@ -6,29 +6,39 @@ import os
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import partial
-from typing import Any
+from dataclasses import dataclass, is_dataclass
+from functools import partial, wraps
+from typing import Any, ParamSpec, TypeVar
 
+import numpy as np
+import streamlit as st
 import torch
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from cachetools import LRUCache, cached
+from prometheus_client import CollectorRegistry, Gauge, Histogram
+from streamlit.runtime.scriptrunner import get_script_run_ctx
+from torch import nn
 
 from playground.errors import WeightsError
 from playground.jobs import JobPool
 from playground.jobs.cluster import ClusterPool
-from playground.runs.budget import choose_device
-from playground.web.server.middleware import Visitors
-from playground.web.server.settings import Settings, read_settings
-from playground.web.session.result_cache import ResultCache
+from playground.link.state import Owner
+from playground.runs.budget import check_interrupted, choose_device
+from playground.web.server import Settings, Visitors, read_settings
 from playground.web.session.turns import Turns
 from playground.weights.store import NetworkStore, default_folder
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 logger = logging.getLogger(__name__)
 
 PLACES = 2
 """Runs of pages at once."""
+
+KEPT_RUNS = 32
+"""Finished runs that are kept for whoever starts the same one."""
 
 _FULL = (
     "This server holds as many visitors' weights as it can right now; "
@@ -36,11 +46,98 @@ _FULL = (
 )
 
 
-class Meters:
-    """The counters of one server; a run is slow from `slow_seconds` on."""
+ENTRY = 1_000
+"""Bytes that an object takes besides its arrays, about."""
 
-    def __init__(self, slow_seconds: float, visitors: Visitors, results: ResultCache) -> None:
-        self.slow_seconds, self.registry = slow_seconds, CollectorRegistry()
+MAX_OWN = 600_000_000
+
+
+class _Interruptible(threading.Condition):
+    """Lets whoever waits leave."""
+
+    def wait(self, timeout: float | None = 0.25) -> bool:
+        is_notified = super().wait(timeout)
+        check_interrupted()
+        return is_notified
+
+
+class ResultCache:
+    """The results used last, up to `max_bytes`; equal ones are computed once, and nobody changes them."""
+
+    def __init__(self, max_bytes: int) -> None:
+        self._results: LRUCache[Hashable, Any] = LRUCache(max_bytes, getsizeof=size_in_bytes)
+        compute_once = cached(self._results, key=lambda key, _: key, condition=_Interruptible())
+        self._find = compute_once(lambda _, compute: compute())
+
+    @property
+    def n_bytes(self) -> float:
+        """Bytes of all results."""
+        return self._results.currsize
+
+    def find(self, key: Hashable, compute: Callable[[], R]) -> R:
+        """Return the key's result, computed if it is missing."""
+        found: R = self._find(key, compute)
+        return found
+
+    def clear(self) -> None:
+        """Forget every result."""
+        self._find.cache_clear()
+
+
+def size_in_bytes(result: object) -> int:
+    """Estimate the bytes of a result."""
+    n_bytes, parts = 0, [result]
+    while parts:
+        match parts.pop():
+            case np.ndarray() | torch.Tensor() as array:
+                n_bytes += ENTRY + array.nbytes
+            case str() | bytes() as text:
+                n_bytes += len(text)
+            case nn.Module() as module:
+                parts.extend(module.parameters())
+            case Mapping() as mapping:
+                parts.extend(mapping.values())
+            case tuple() | list() as several:
+                parts.extend(several)
+            case record if is_dataclass(record):
+                n_bytes += ENTRY
+                parts.extend(vars(record).values())
+            case _:
+                n_bytes += 8
+    return n_bytes
+
+
+def this_session() -> Owner:
+    """Return the id of the session that asks."""
+    context = get_script_run_ctx(suppress_warning=True)
+    return context.session_id if context else "none"
+
+
+@st.cache_resource(scope="session", max_entries=1, show_spinner=False)
+def session_results() -> ResultCache:
+    """Return what was computed with this session's own weights."""
+    return ResultCache(MAX_OWN)
+
+
+def cache_in_session(function: Callable[P, R]) -> Callable[P, R]:
+    """Cache a function for the session that calls it."""
+
+    @wraps(function)
+    def find(*args: P.args, **kwargs: P.kwargs) -> R:
+        key = (function, args, *kwargs.items())
+        return session_results().find(key, partial(function, *args, **kwargs))
+
+    return find
+
+
+class Meters:
+    """The counters of one server."""
+
+    slow_seconds = 5.0
+    """From these on a run is logged."""
+
+    def __init__(self, visitors: Visitors, results: ResultCache) -> None:
+        self.registry = CollectorRegistry()
         self.runs = Histogram(
             "playground_run_seconds",
             "Runs of a page, or of one of its parts.",
@@ -48,8 +145,6 @@ class Meters:
             buckets=(0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60),
             registry=self.registry,
         )
-        told = "Errors that a visitor was told, by kind."
-        self.refusals = Counter("playground_refusals", told, ["kind"], registry=self.registry)
         show = partial(Gauge, registry=self.registry)
         show("playground_visitors", "Open pages.").set_function(lambda: visitors.open)
         show("playground_cache_bytes", "Bytes of shared results.").set_function(lambda: results.n_bytes)
@@ -69,10 +164,6 @@ class Meters:
             self.runs.labels(page, part, outcome).observe(seconds)
             if outcome == "failed" or seconds > self.slow_seconds:
                 logger.warning("run page=%s part=%s outcome=%s seconds=%.2f", page, part, outcome, seconds)
-
-    def count_refusal(self, error: Exception) -> None:
-        """Count that a visitor was told an error."""
-        self.refusals.labels(type(error).__name__).inc()
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +213,7 @@ class Services:
         self.turns, self.pool = Turns(PLACES, settings.busy_timeout), choose_pool(settings)
         self.memory = MemoryBudget(settings.max_own_weights, self.pool.forget_results)
         self.results, self.visitors = ResultCache(settings.max_cached), Visitors(settings.max_sessions)
-        self.meters = Meters(settings.slow_seconds, self.visitors, self.results)
+        self.meters = Meters(self.visitors, self.results)
 
     @property
     def device(self) -> torch.device:
@@ -132,7 +223,7 @@ class Services:
 
 def choose_pool(settings: Settings) -> JobPool:
     """Return threads of this process, or the cluster that the settings name."""
-    kept = settings.max_shared_runs, settings.max_shared_bytes
+    kept = KEPT_RUNS, settings.max_shared_bytes
     if not settings.ray:
         return JobPool(settings.max_trainings, *kept)
     return ClusterPool(settings.ray, settings.ray_cpus, settings.ray_gpus, *kept)

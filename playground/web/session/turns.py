@@ -1,4 +1,4 @@
-"""Turns to compute, which a page holds until it is drawn, so that few are in memory at once; a place for long work."""
+"""Turns to compute, which a page holds until it is drawn, and a place for long work."""
 
 import logging
 import threading
@@ -14,7 +14,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
-from playground.web.server.middleware import browser_of
+from playground.web.server import browser_of
 
 R = TypeVar("R")
 
@@ -23,13 +23,11 @@ logger = logging.getLogger(__name__)
 BUSY = "Many people are computing right now. Change anything to try again in a few seconds."
 
 SHORT = 2.0
-"""Seconds up to which a turn is short."""
 
 LONG_WAIT = 3.0
 """Times longer that a visitor waits for the long place."""
 
 _POLL = 0.25
-"""Seconds between two checks of who waits."""
 
 
 class FairSemaphore:
@@ -80,7 +78,6 @@ class FairSemaphore:
 
 
 _HELD: ContextVar[tuple[FairSemaphore, ExitStack] | None] = ContextVar("held", default=None)
-"""The place that this thread holds."""
 
 
 class Turns:

@@ -10,7 +10,7 @@ from playground.accounting.readable import duration
 from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.training.variants import VariantsState
-from playground.web.components.without_picture import ask_before_reload, request_scroll
+from playground.web.components import ask_before_reload, request_scroll
 from playground.web.session.experiments import LEARNING, Experiment, session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.panels import fragment

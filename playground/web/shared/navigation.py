@@ -24,15 +24,15 @@ from playground.training.network import score_changed
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices.open_page import follow_link
 from playground.web.choices.setup import (
-    OPEN_PAGE,
     Moment,
     current_setup,
     current_value,
     keep_replaced,
     restore,
+    session_choices,
     take_moment,
 )
-from playground.web.components.without_picture import announce, hide, request_scroll
+from playground.web.components import announce, hide, request_scroll
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.words import say
@@ -57,7 +57,7 @@ def _find_page(name: str, _is_app_running: bool) -> StreamlitPage:
 
 def current_page() -> Page:
     """Return the open page."""
-    return page_at(st.session_state[OPEN_PAGE])
+    return page_at(session_choices().page)
 
 
 def request_page(name: object) -> None:
@@ -69,7 +69,7 @@ def request_page(name: object) -> None:
 def open_requested_page() -> None:
     """Go to the page that was asked for."""
     name = st.session_state.pop(NEXT, None)
-    if name is not None and name != st.session_state[OPEN_PAGE]:
+    if name is not None and name != session_choices().page:
         st.switch_page(page_named(name), query_params={})
 
 
@@ -225,7 +225,7 @@ class SetupView(LinkedView):
         """The share of the validation set that it gets right with the changes."""
         trained = own_models.find_network(self.lab.weights)
         examples = validation_data(trained.recipe).validation
-        changes = [change for change in self.changes.applied if change.names_no_token]
+        changes = [change for change in self.lab.fitted_changes.applied if change.names_no_token]
         return score_changed(trained.network, examples, trained.recipe, torch.device("cpu"), changes)
 
 

@@ -31,7 +31,6 @@ from playground.views.scenes import list_differences, name_sides
 from playground.web.choices import shortcuts
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import (
-    OPEN_PAGE,
     current_notices,
     current_setup,
     current_value,
@@ -40,7 +39,6 @@ from playground.web.choices.setup import (
     pinned_setup,
     settle_tokens,
     trained_network,
-    unpin,
 )
 from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips, draw_token_chips
 from playground.web.session import caches, own_models
@@ -84,7 +82,6 @@ def draw_in_turn(page: str, draw: Callable[[], None], part: str = "page") -> Non
         try:
             held.enter_context(services().turns.take())
         except BusyError as error:
-            services().meters.count_refusal(error)
             st.error(str(error))
             return
         draw()
@@ -100,7 +97,7 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
                 view(*args, **kwargs)
             return
         with run_in_turn():
-            draw_in_turn(st.session_state[OPEN_PAGE], partial(view, *args, **kwargs), view.__qualname__)
+            draw_in_turn(session_choices().page, partial(view, *args, **kwargs), view.__qualname__)
             is_outdated = navigation.is_line_outdated()
             correct_address(f"address_{view.__qualname__}")
         if is_outdated:
@@ -253,7 +250,7 @@ def draw_pin_line() -> None:
         st.markdown(f":material/push_pin: {told}", width="content")
         _draw_button("pin_swap", ":material/swap_horiz:", shortcuts.swap_pinned, disabled=not differences)
         _draw_button("pin", ":material/push_pin:", _pin, disabled=not differences)
-        _draw_button("unpin", ":material/close:", unpin)
+        _draw_button("unpin", ":material/close:", pin)
         if page.path != "compare":
             st.page_link(page_named("compare"), label="Compare in full", icon=":material/compare_arrows:")
     if page.runs_text and (why := _explain_failure(pinned)):
@@ -293,7 +290,6 @@ def explain_errors() -> Iterator[None]:
     try:
         yield
     except PlaygroundError as error:
-        services().meters.count_refusal(error)
         st.error(escape_markdown(error))
         raise PageEndError from None
 

@@ -30,14 +30,14 @@ from playground.web.choices.setup import (
     current_focus,
     current_setup,
     current_value,
+    current_values,
     last_places,
     moved_places,
     pinned_setup,
 )
 from playground.web.choices.shortcuts import choose, choose_places, move_focus
-from playground.web.components import drawings
+from playground.web.components import drawings, request_scroll
 from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line
-from playground.web.components.without_picture import request_scroll
 from playground.web.shared import panels, saving
 from playground.web.shared.navigation import page_named
 from playground.words import say
@@ -68,15 +68,15 @@ _NO_SUBJECT, _NOTHING_LIVE = Scene(None), Live()
 
 
 def read_options(page: str) -> Options:
-    """Return the values of a page's own parameters, by its prefix."""
-    return {key: current_value(key) for key in PARAMS if key.startswith(f"{page}_")}
+    """Return the values of a page's own parameters, by the word that they begin with."""
+    return current_values([key for key in PARAMS if key.startswith(f"{page}_")])
 
 
 def session_view(page: str) -> LinkedView:
     """Return the session's state and the pinned one, as a page (its path) shows them."""
     lab, other = current_setup(), pinned_setup()
     options = read_options(page_at(page).parameter_prefix.rstrip("_"))
-    values = {**lab.values, **options, **{place: current_value(place) for place in FOCUS}}
+    values = {**lab.values, **options, **current_values(FOCUS)}
     has_pinned = other is not None and other.text.sentences
     pinned = LinkedView(page, other, {**values, **other.values}) if other is not None and has_pinned else None
     return LinkedView(page, lab, values, pinned=pinned)

@@ -14,8 +14,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.config import SETTINGS, SettingGroup
 from playground.errors import InputError
-from playground.link import english, params
-from playground.link.kinds import Choice
+from playground.link import params
 from playground.link.lab import Lab
 from playground.link.params import ARCHITECTURE, PARAMS
 from playground.link.query import VERSION, shape_to_train, trains_small
@@ -126,7 +125,7 @@ def _text_typed() -> None:
     typed = current_value("text")
     keep_replaced()
     if current_value("text") == typed:  # else the browser has sent an old text late
-        st.session_state["mask"] = english.NO_MASK
+        st.session_state["mask"] = params.NO_MASK
 
 
 def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
@@ -144,7 +143,7 @@ def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
                 if decided:
                     widgets.offer(key, label, line, shape[key], leave)
                 else:
-                    draw_widget = widgets.menu if isinstance(PARAMS[key], Choice) else widgets.draw
+                    draw_widget = widgets.menu if PARAMS[key].kind == "choice" else widgets.draw
                     moved: dict[str, Any] = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
                     draw_widget(key, label, help_text=line, **moved)
 

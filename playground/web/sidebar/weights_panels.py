@@ -14,7 +14,7 @@ from playground.errors import InputError
 from playground.language.answers import nearest_sentences
 from playground.language.network import Spec
 from playground.language.text import join_words
-from playground.link import english
+from playground.link import params
 from playground.link.lab import Lab
 from playground.link.params import TRAINED
 from playground.presets import PRESETS
@@ -49,7 +49,7 @@ STAYS, LEAVES = 1.5, 30.0
 
 def draw_move(setup: Lab) -> None:
     """Draw the shown encoder's parameters beside the base's, or which one is shown instead."""
-    spec = english.spec_of(setup.values)
+    spec = params.spec_of(setup.values)
     if setup.state.chosen is not None:
         st.caption(say("sidebar", "nearest", name=name_spec(spec)))
     elif not setup["untrained"]:
@@ -61,7 +61,7 @@ def draw_move(setup: Lab) -> None:
 def draw_english(setup: Lab) -> None:
     """Draw before and after training, and the way back to MiniLM."""
     running = session_experiments().get(LEARNING)
-    if running is not None and running.active and running.inputs != english.spec_of(setup.state.asked):
+    if running is not None and running.active and running.inputs != params.spec_of(setup.state.asked):
         session_experiments().discard(LEARNING)
     if setup.state.chosen is not None:
         _draw_missing(setup)
@@ -93,7 +93,7 @@ def _draw_unknown(setup: Lab) -> None:
 
 
 def _draw_missing(setup: Lab) -> None:
-    seconds = learning_seconds(english.spec_of(setup.state.asked))
+    seconds = learning_seconds(params.spec_of(setup.state.asked))
     longest = 2 * services().settings.max_training_seconds
     if seconds > longest:
         st.caption(say("sidebar", "too-long", time=duration(seconds), most=duration(longest)))
@@ -106,7 +106,7 @@ def _draw_missing(setup: Lab) -> None:
 def follow_learning() -> None:
     """Start the training once the visitor stays, draw its progress, and show the encoder at its end."""
     setup, experiments = current_setup(), session_experiments()
-    spec = english.spec_of(setup.state.asked)
+    spec = params.spec_of(setup.state.asked)
     if setup.state.chosen is None or APP.find_english(spec) is not None:
         st.rerun()
     running = experiments.get(LEARNING)
@@ -143,9 +143,7 @@ def draw_trained(setup: Lab) -> None:
     if trained is None:
         st.caption(say("sidebar", "not-trained"))
         if not open_page.is_training_page():
-            label = open_page.training_button_label()
-            icon = ":material/model_training:"
-            st.page_link(page_named("training"), label=label, icon=icon)
+            st.page_link(page_named("training"), label="Train a network", icon=":material/model_training:")
         return
     results = trained.results
     told = {"right": results.validation_accuracy, "rule": results.baseline, "step": f"{results.kept_step:,}"}

@@ -36,11 +36,10 @@ from playground.web.choices.setup import (
     restore,
     take_moment,
 )
-from playground.web.components.without_picture import announce, keep_in_browser, request_scroll
+from playground.web.components import announce, keep_in_browser, request_scroll
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
 from playground.web.session.experiments import session_experiments
-from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.navigation import lesson_name, page_named
 from playground.web.shared.panels import PageEndError
@@ -301,7 +300,6 @@ def _check_answer(variant: Variant) -> None:
         outcome, tries = "open" if feedback else "found", attempt.tries + 1
         _change(variant, is_asked=False, answer=answer, tries=tries, outcome=outcome, feedback=feedback)
     except PlaygroundError as error:
-        services().meters.count_refusal(error)
         _change(variant, is_asked=False, feedback=escape_markdown(error))
 
 

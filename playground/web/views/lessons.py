@@ -21,7 +21,7 @@ from playground.learn.lesson import (
 )
 from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
-from playground.web.components.without_picture import request_scroll
+from playground.web.components import request_scroll
 from playground.web.shared import navigation, panels, saving
 from playground.web.shared.renderer import render
 from playground.words import say

@@ -11,7 +11,7 @@ from playground.charts.chart import Item, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
-from playground.link import query
+from playground.link import params, query
 from playground.link.params import RECIPE, STRENGTHS, TASK_TITLES, write_all
 from playground.training.network import Sample, Tagger, answer_examples, next_token_probabilities
 from playground.training.recipe import Recipe, architecture
@@ -26,8 +26,7 @@ from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
 from playground.web.session.own_models import OwnModels
-from playground.web.session.result_cache import cache_in_session
-from playground.web.session.services import services
+from playground.web.session.services import cache_in_session, services
 from playground.web.shared import experiment_buttons, panels, saving
 from playground.web.shared.renderer import read_options, render
 from playground.words import say
@@ -56,7 +55,7 @@ def make_plan() -> Plan:
     values = {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
     recipe = experiments.without_idle(Recipe(task=_task(), seed=current_value("seed"), **values))
     shape = query.shape_to_train(current_setup().state.asked)
-    config = architecture(query.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
+    config = architecture(params.model_config(shape, vocab_size=1), recipe, experiments.training_data(recipe))
     limits, speed = services().settings, experiments.machine_speed()
     check_cost(config, recipe, speed, max_seconds=experiments.most_seconds(), max_parameters=limits.max_parameters)
     return config, recipe

@@ -27,7 +27,7 @@ from playground.runs.variant_runs import rows_at_once
 from playground.views.change_names import name_changes, offer_changes
 from playground.views.what_if import Followed, show_what_if, what_if_scene
 from playground.views.what_if_parts import SweepKey, list_variants, measure_rows
-from playground.web.components.without_picture import ask_again
+from playground.web.components import ask_again
 from playground.web.shared import panels
 from playground.web.shared.renderer import Live, draw_page, render
 from playground.words import say

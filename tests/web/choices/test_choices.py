@@ -9,19 +9,17 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.accounting import count_parameters
-from playground.learn.lesson import Lesson, LessonStep, encode_lesson
 from playground.limits import MAX_CHARACTERS
 from playground.link import query
+from playground.link.kinds import write
 from playground.link.opening import open_link
 from playground.link.params import (
     ARCHITECTURE,
     DEFAULT_TEXT,
-    LOCKED,
     PARAMS,
     RECIPE,
     TASK_TITLES,
     TRAINING,
-    write,
 )
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
@@ -104,14 +102,6 @@ def test_parameters_that_nothing_depends_on_are_named_once_as_a_notebook_names_t
     assert "n_layer" not in sentences(app), "it was about the link"
 
 
-def test_a_shape_that_a_press_has_set_comes_back_and_not_the_one_before_it() -> None:
-    app = choose(open_page("tutorials", **SMALL | {"n_layers": "5"}), weights="minilm")
-    pressed = values(press(app, "tutorials_open_overview"), *LOCKED, "weights")
-    assert (pressed["weights"], pressed["n_layers"] == 5) == ("random", False)
-    choose(app, weights="minilm")
-    assert values(choose(app, weights="random"), *LOCKED, "weights") == pressed
-
-
 @pytest.mark.long
 def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
     app = open_panels(open_page("parameters", text="some words of mine"), EXPERT)
@@ -121,36 +111,6 @@ def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
         assert values(app, "weights") == {"weights": "random"}
         assert parameter_count(app) == f"{count_parameters(preset.config).total:,}", name
         assert f"matches: {preset.title}" in captions(app)
-
-
-@pytest.mark.parametrize(
-    ("name", "change", "differs"),
-    [
-        ("tutorial-a", {"text": "this is another sentence"}, "another text"),
-        ("tutorial-d", {"table_rows": 5_000}, "table_rows 5000 instead of 10000"),
-        ("tutorial-d", {"tokenizer": "char"}, "tokenizer char instead of word"),
-        ("tutorial-b", {"tokenizer": "word"}, "tokenizer word instead of vectors"),
-    ],
-)
-def test_all_that_a_preset_sets_counts_for_its_match(name: str, change: dict[str, Any], differs: str) -> None:
-    app = open_panels(open_page("parameters"), EXPERT)
-    working(app.selectbox(key="preset").set_value(name).run())
-    choose(app, **change)
-    assert f"nearest: {PRESETS[name].title}, but {differs}" in captions(app).splitlines()
-
-
-@pytest.mark.long
-def test_heads_move_with_a_slider_that_they_no_longer_divide() -> None:
-    app = choose(open_page(weights="random"), d_model=512)
-    n_heads = values(app)["n_heads"]
-    assert 512 % n_heads == 0
-    assert f"6 layers × {n_heads} heads" in captions(app)
-    assert "12 heads cannot share d_model = 512 features equally" in sentences(app)
-    choose(app, seed=1)
-    assert sentences(choose(app, seed=0)) == "", "it is told once"
-    choose(app, n_heads=12)
-    assert "12 heads cannot share" in sentences(app)
-    assert sentences(working(app.switch_page("../../pages/norms.py").run())) == "", "and where it happened"
 
 
 def test_the_setup_is_the_same_on_every_page() -> None:
@@ -221,17 +181,6 @@ def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
     assert again == recipe
 
 
-def test_a_link_to_another_page_keeps_the_run_for_the_training_page() -> None:
-    app = open_page("attention", weights="trained here", training_task="Sort", training_steps="200")
-    assert app.sidebar.get("page_link")[0].proto.label == "Train it as in the link"
-    assert "training_steps" not in state(app)
-    working(app.switch_page("../../pages/training.py").run())
-    assert (state(app)["training_task"], state(app)["training_steps"]) == (["Sort"], ["200"])
-    assert not app.sidebar.get("page_link")
-    label = open_page("attention", weights="trained here").sidebar.get("page_link")[0].proto.label
-    assert label == "Train a network"
-
-
 # --- texts that are replaced, late or long
 
 FIELDS = ("text", "phone_text")
@@ -291,11 +240,6 @@ def test_a_press_that_comes_with_an_old_text_brings_back_none_that_was_replaced(
     app = press_too_early(press(app, "pin_swap"), "pin_swap", "dogs bark")
     assert values(app, "text") == {"text": "dogs bark"}, "two quick swaps"
     assert values(press(app, "pin_swap"), "text") == {"text": "cats purr"}
-    steps = [LessonStep(link=f"attention?text={text}&weights=random&n_layers=1") for text in ("one", "two")]
-    lesson = encode_lesson(Lesson(title="x", steps=steps))
-    app = press(open_page("lessons", lesson=lesson, text="cats purr"), "lesson_begin")
-    app = press_too_early(press(app, "lesson_next"), "lesson_end", "one")
-    assert values(app, "text") == {"text": "cats purr"}
 
 
 LONG = "a cat " * 1000

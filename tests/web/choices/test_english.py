@@ -9,14 +9,12 @@ import pytest
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground.language import learner
 from playground.language.family import change, load_shipped
-from playground.language.network import Spec, save
-from playground.link import english, open_link
+from playground.language.network import Spec
+from playground.link import open_link, params
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, SHARED
 from playground.web.choices import setup
-from playground.web.session.result_cache import ResultCache
-from playground.web.session.services import other_services
+from playground.web.session.services import ResultCache, other_services
 from playground.web.sidebar import weights_panels
 from playground.weights.store import NetworkStore
 from tests.web.app_test import (
@@ -31,7 +29,7 @@ from tests.web.app_test import (
     words,
 )
 
-MASKED = english.TEXT[: english.TEXT.rindex("animal")] + "[MASK]" + english.TEXT[english.TEXT.rindex("animal") + 6 :]
+MASKED = "[MASK]".join(params.ENGLISH_TEXT.rsplit("animal", 1))
 
 
 @pytest.fixture
@@ -59,9 +57,9 @@ def test_moving_one_of_minilms_controls_opens_the_base_with_that_one_change_and_
     app = open_page("attention", layer=2, head=3)
     ((key, value),) = moved.items()
     offer(app, key, value)
-    wanted = english.values_of(change(**moved))
+    wanted = params.values_of(change(**moved))
     assert shape(app) == {each: wanted[each] for each in ARCHITECTURE}
-    assert (app.session_state["weights"], app.session_state["text"]) == ("english", english.TEXT)
+    assert (app.session_state["weights"], app.session_state["text"]) == ("english", params.ENGLISH_TEXT)
     without_error(press(app, "back_to_minilm"))
     assert (app.session_state["weights"], app.session_state["text"]) == ("minilm", DEFAULT_TEXT)
     assert shape(app) == {each: SHARED[each].default for each in ARCHITECTURE}
@@ -73,21 +71,11 @@ def test_a_text_that_it_knows_stays_and_one_that_it_does_not_know_comes_back() -
     app = offer(open_page("norms", text=known), "n_layers", 3)
     assert app.session_state["text"] == known
     app = offer(open_page("norms", text="Cats purr."), "n_layers", 3)
-    assert app.session_state["text"] == english.TEXT
+    assert app.session_state["text"] == params.ENGLISH_TEXT
     assert without_error(press(app, "back_to_minilm")).session_state["text"] == "Cats purr."
     app.button_group(key="weights").set_value("english")
-    assert without_error(app.run()).session_state["text"] == english.TEXT
+    assert without_error(app.run()).session_state["text"] == params.ENGLISH_TEXT
     assert without_error(press(app, "back_to_minilm")).session_state["text"] == "Cats purr."
-    app.button_group(key="weights").set_value("random")
-    app.run().button_group(key="weights").set_value("english")
-    assert without_error(press(app.run(), "back_to_minilm")).session_state["text"] == "Cats purr."
-
-
-def test_a_second_press_that_comes_with_minilms_name_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    app = offer(open_page("attention"), "n_layers", 1)
-    monkeypatch.setattr(setup, "LATE", 1e9)
-    app.button_group(key="weights").set_value("minilm")
-    assert without_error(app.run()).session_state["weights"] == "english"
 
 
 def test_what_follows_a_setting_moves_with_it_unless_it_was_set() -> None:
@@ -108,7 +96,7 @@ def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) ->
     best = network.predict(MASKED)
     assert f"{best[0][0]} {best[0][1]:.2f}" in prose(app)
     told = open_link("?weights=english&" + "&".join(f"{key}={value}" for key, value in link.items()))
-    assert told.batch.tokens[0][english.PLACE] == "[MASK]"
+    assert told.batch.tokens[0][params.ENGLISH_PLACE] == "[MASK]"
     assert told.config == network.spec.config
     assert told.notices == ()
 
@@ -156,21 +144,6 @@ def test_a_training_starts_by_itself_once_the_visitor_stays_after_a_move(
     buttons = {button.key for button in without_error(app.run()).button}
     assert started == [change(n_layers=3, seed=9)] * starts
     assert buttons & {"stop_english", "train_english"} == {"stop_english" if starts else "train_english"}
-
-
-def test_what_was_trained_here_is_there_for_the_next_visitor(
-    own_store: NetworkStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(learner, "N_SENTENCES", 200)
-    spec = change(n_layers=1, d_model=8, seed=5)
-    trained = learner.Learner(spec, steps=3)
-    for _ in trained.run():
-        pass
-    assert trained.state.trained is not None
-    own_store.keep(trained.state.trained.spec.key, save(trained.state.trained))
-    app = without_error(open_page("attention", weights="english", n_layers=1, d_model=8, seed=5))
-    assert "nobody has trained" not in captions(app)
-    assert "1 layer × 4 heads" in captions(app)
 
 
 def test_unknown_words_are_named_and_its_own_sentences_offered() -> None:

@@ -10,7 +10,7 @@ from playground.link.opening import Focus
 from playground.link.params import DEFAULT_TEXT, FOCUS
 from playground.web.choices import setup
 from playground.web.choices.setup import current_focus, moved_places
-from playground.web.choices.shortcuts import choose_places, move_focus
+from playground.web.choices.shortcuts import move_focus
 from playground.weights import checkpoint
 from tests.web.app_test import SMALL, choose, component_data, open_page, shown_focus, trained_trace
 
@@ -48,13 +48,8 @@ def test_what_a_run_has_not_is_shown_at_the_nearest_and_not_forgotten(session: d
 def test_what_a_browser_sends_is_a_place_or_nothing(junk: object, session: dict[str, Any]) -> None:
     move_focus(layer=2, query=7)
     move_focus(layer=junk, colour=junk)
-    assert session == {"layer": 3 if junk == "3" else 2, "query": 7, "_pair": (DEFAULT_TEXT, True)}
-
-
-def test_a_cell_may_stand_for_a_number_of_the_pages_own(session: dict[str, Any]) -> None:
-    choose_places(layer=2, similarity_first=3)
-    choose_places(similarity_first=10**6)
-    assert session == {"layer": 2, "similarity_first": 3}
+    assert session.pop(setup.CHOICES).pair == (DEFAULT_TEXT, True)
+    assert session == {"layer": 3 if junk == "3" else 2, "query": 7}
 
 
 # --- on the pages
@@ -93,17 +88,6 @@ def test_words_that_were_chosen_stay_chosen_in_another_text_where_they_still_sta
     assert only_query["query"] == 3
     assert only_query["key"] in (1, 2, 4)
     assert shown_focus(choose(app, text="He saw it."))["query"] == 3
-
-
-def test_a_special_token_that_was_chosen_stays_with_its_text() -> None:
-    app = open_page("attention", text=NURSE, query=13, key=0)
-    assert trained_tokens(NURSE)[13] == "[SEP]"
-    guess = open_link("attention?text=It+rained+on+the+roof.").focus
-    moved = shown_focus(choose(app, text="It rained on the roof."))
-    assert (moved["query"], moved["key"]) == (guess.query, guess.key) == (1, guess.key)
-    assert 0 < guess.key < 6
-    app = open_page("attention", text=NURSE, query=7, key=13)  # she, [SEP]
-    assert shown_focus(choose(app, text="She sat down."))["key"] in (2, 3), "a word"
 
 
 def test_a_link_names_the_pair_of_every_text_but_the_default_one() -> None:

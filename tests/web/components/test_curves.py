@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from playground.training.network import Evaluation, History, Measure
-from playground.views.training import draw_accuracies, draw_gradients, draw_losses, draw_rates
+from playground.views.training import draw_accuracies, draw_gradients, draw_losses
 from playground.web.components.drawings import curve_data
 
 BATCHES = [2.123456] * 40
@@ -54,9 +54,3 @@ def test_axes_are_the_figures() -> None:
     assert loss["height"] == figure["layout"]["height"]
     norm = curve_data(draw_gradients([3.0] * 40, 100, 0.5))
     assert (norm["log"], norm["y"], norm["legend"]) == (True, None, False)
-
-
-def test_an_update_is_small_however_long_the_run() -> None:
-    values = np.random.default_rng(0).uniform(0.5, 3, 5_000).tolist()
-    figures = draw_losses(History(loss=values), 5_000, 13), draw_rates(values, 5_000), draw_gradients(values, 5_000, 0)
-    assert max(len(json.dumps(curve_data(figure))) for figure in figures) < 5_000

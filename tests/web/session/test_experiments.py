@@ -9,10 +9,10 @@ import pytest
 from playground.jobs import JobStatus
 from playground.web.session.experiments import (
     Experiment,
-    SessionExperiments,
     join_experiment,
     training_bytes,
 )
+from playground.web.session.own_models import SessionExperiments
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from tests.waiting import running_jobs, until
 from tests.web.experiment_pages import recipe, run

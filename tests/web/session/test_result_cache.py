@@ -13,18 +13,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import torch
-from hypothesis import given
 
-from playground import Encoder, ModelConfig
+from playground import ModelConfig
 from playground.errors import UnavailableError
 from playground.link.state import EVERYBODY, MINILM, RANDOM, TRANSLATOR, Owner, RunKey, TextKey, WeightsId
 from playground.runs.budget import interruptible
 from playground.web.choices.setup import lab_of
-from playground.web.session import caches, result_cache
+from playground.web.session import caches
+from playground.web.session import services as services_module
 from playground.web.session.own_models import UploadedWeights
-from playground.web.session.result_cache import ResultCache, size_in_bytes, this_session
+from playground.web.session.services import ResultCache, size_in_bytes, this_session
 from tests.link.test_params import DEFAULTS
-from tests.model.strategies import configs
 
 TEXT = TextKey("char", 0, 8, ("ab",))
 
@@ -98,16 +97,6 @@ def test_sizes_count_arrays_tensors_and_texts() -> None:
         assert size_in_bytes(value) == pytest.approx(size, abs=3_100)
 
 
-@given(configs())
-def test_an_encoder_of_shared_tensors_is_the_encoder_bit_by_bit(config: ModelConfig) -> None:
-    shared, alone = caches.encoder("random", config, 3), Encoder(config, 3)
-    assert not shared.training
-    assert shared.state_dict().keys() == alone.state_dict().keys()
-    for name, tensor in alone.state_dict().items():
-        assert torch.equal(shared.state_dict()[name].cpu(), tensor), name
-    assert not any(parameter.requires_grad for parameter in shared.parameters())
-
-
 class Sessions:
     """Visitors, of whom one asks at a time; each has what Streamlit would keep in that session's cache."""
 
@@ -115,7 +104,7 @@ class Sessions:
         self.asking = ""
         self.caches: defaultdict[str, ResultCache] = defaultdict(lambda: ResultCache(10**6))
         context = lambda **_: SimpleNamespace(session_id=self.asking)  # noqa: E731
-        monkeypatch.setattr(result_cache, "get_script_run_ctx", context)
+        monkeypatch.setattr(services_module, "get_script_run_ctx", context)
         monkeypatch.setattr(caches, "session_results", lambda: self.caches[self.asking])
 
     @contextmanager

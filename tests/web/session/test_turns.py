@@ -11,9 +11,8 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 
 from playground.errors import BusyError
 from playground.runs.budget import check_interrupted
-from playground.web.server.settings import Settings
 from playground.web.session import turns as turns_module
-from playground.web.session.services import Services, other_services, services
+from playground.web.session.services import other_services
 from playground.web.session.turns import FairSemaphore, Turns, current_visitor, leave_turn
 from tests.waiting import until
 from tests.web.app_test import open_page, without_error
@@ -156,15 +155,3 @@ def test_a_page_without_a_turn_says_so_below_its_sidebar() -> None:
             assert app.text_area(key="text").value == "a sentence of a page that waits"
         with here.turns.hold_long_place():
             without_error(app.run())
-
-
-def test_services_follow_from_the_settings_and_share_nothing() -> None:
-    settings = Settings(max_sessions=3, max_own_weights=5)
-    one, other = Services(settings), Services(settings)
-    assert (one.visitors.limit, one.memory.max_bytes) == (3, 5)
-    assert [name for name, part in vars(one).items() if part is vars(other)[name]] == ["settings"]
-    before = services()
-    with other_services(settings=Settings(threads=3)) as changed:
-        assert services() is changed
-        assert (changed.settings.threads, changed.turns) == (3, before.turns)
-    assert services() is before

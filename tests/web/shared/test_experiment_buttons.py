@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 from playground.training import variants
 from playground.training.trainer import Speed
 from playground.web.session import experiments
-from playground.web.session.experiments import EXPERIMENTS
 from playground.web.session.own_models import OWN
 from playground.web.session.services import services
 from tests.waiting import running_jobs
@@ -86,7 +85,7 @@ def test_one_thing_at_a_time_over_all_pages(page: str) -> None:
     working(app.switch_page(f"../../pages/{page}.py").run())
     assert grey_buttons(app, page) == {"start", "stop"}
     assert f"the page “{other.title()}” goes on" in captions(app)
-    app.session_state[EXPERIMENTS].get(other).stop()
+    app.session_state[OWN].experiments.get(other).stop()
 
 
 @pytest.mark.sampled(2)

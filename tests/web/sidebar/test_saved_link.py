@@ -5,6 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.params import DEFAULT_TEXT, PARAMS
 from playground.link.query import write_query
+from playground.web.choices.setup import CHOICES
 from tests.web.app_test import SMALL, choose, open_page, sentences, shown_focus, upload, values
 
 LONG = "\n".join(f"Sentence {n} " + "日本語 " * 60 for n in range(6))
@@ -33,11 +34,11 @@ def test_it_opens_its_page_and_sets_everything_as_the_link_itself() -> None:
     assert values(app, *SET, "causal", "seed") == SET | {"causal": False, "seed": 0}
     assert shown_focus(app) == FOCUS
     assert app.title[0].value == open_page("norms").title[0].value
-    assert app.session_state["_pinned"]["n_layers"] == 4
+    assert app.session_state[CHOICES].pinned["n_layers"] == 4
     assert sentences(app) == ""
     again = give(app, saved("norms", {}))
     assert values(again, "text", "n_layers") == {"text": DEFAULT_TEXT, "n_layers": 6}
-    assert again.session_state["_pinned"] is None
+    assert again.session_state[CHOICES].pinned is None
 
 
 @pytest.mark.sampled(2)

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES
-from playground.link.query import model_config, settle
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES, model_config
+from playground.link.query import settle
 from playground.training import trained_network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session.own_models import OWN, OwnModels

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.torch import save
 
-from playground.link.params import LOCKED, SIZES
-from playground.link.query import model_config, settle
+from playground.link.params import LOCKED, SIZES, model_config
+from playground.link.query import settle
 from playground.presets import PRESETS
 from playground.weights.recognise import recognise
 from tests.link.test_link_values import values_of_the_sidebar

@@ -13,7 +13,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 
 from playground import Encoder
 from playground.runs.encoder_run import Run
-from playground.web.server.settings import Settings
+from playground.web.server import Settings
 from playground.web.session import own_models
 from playground.web.session.services import MemoryBudget, Services, other_services
 from playground.web.sidebar import weights_panels

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from playground.views import gradient_flow
-from playground.web.session.experiments import EXPERIMENTS
+from playground.web.session.own_models import OWN
 from tests.web.app_test import array, charts, choose, open_page, press, sentences, without_error, words, working
 from tests.web.experiment_pages import ended
 
@@ -31,6 +31,6 @@ def test_both_are_trained_and_the_outcome_has_their_two_numbers(monkeypatch: pyt
     monkeypatch.setattr(gradient_flow, "pair_recipe", lambda seed: replace(short, seed=seed))
     app = choose(without_error(open_page("gradient_flow", **SMALL)), gradient_second_menu="pre-norm")
     app = ended(press(app, "gradient-flow_start"), "gradient-flow")
-    results = app.session_state[EXPERIMENTS].get("gradient-flow").state.results
+    results = app.session_state[OWN].experiments.get("gradient-flow").state.results
     assert [each.run.title for each in results] == ["no norm", "pre-norm"]
     assert "After 2 steps, right for new letters: *no norm*" in words(app)

@@ -11,7 +11,7 @@ from playground.training.trainer import Speed
 from playground.training.variants import SIZES, VariantTraining, regulariser_runs
 from playground.views.regularisers import READY, tabulate_effects
 from playground.web.session import experiments
-from playground.web.session.experiments import EXPERIMENTS
+from playground.web.session.own_models import OWN
 from playground.words import say
 from tests.web.app_test import captions, choose, grey_buttons, open_panels, press, prose, sentences, status_text, table
 from tests.web.experiment_pages import (
@@ -80,7 +80,7 @@ def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measure
     app = ended(press(app, f"regularisers_ready_{ready}"), PAGE)
     settings = READY[ready]
     assert {key: app.session_state[key] for key in settings} == settings
-    none, other = app.session_state[EXPERIMENTS].get(PAGE).state.results
+    none, other = app.session_state[OWN].experiments.get(PAGE).state.results
     recipes = [vars(each.run.recipe) for each in (none, other)]
     (changed,) = (name for name in recipes[0] if recipes[0][name] != recipes[1][name])
     assert recipes[1][changed] == settings.get(f"regularisers_{changed}", False)

@@ -10,7 +10,8 @@ from streamlit.runtime.state.common import user_key_from_element_id
 from streamlit.testing.v1 import AppTest, local_script_runner
 from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
-from playground.link.params import ARCHITECTURE, SMALL, page_parameters, write
+from playground.link.kinds import write
+from playground.link.params import ARCHITECTURE, SMALL, page_parameters
 from playground.link.query import read
 from playground.pages import PAGES
 from playground.presets import PRESETS

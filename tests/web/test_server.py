@@ -20,12 +20,9 @@ from streamlit.runtime.backend_operation_handler import _LOGGER, DeferredFileHan
 
 import streamlit_app
 from playground.errors import UnavailableError
-from playground.runs.budget import MAX_KEPT, MAX_PARAMETERS
-from playground.web.server.middleware import RETRY_AFTER, Protection, Visitors
-from playground.web.server.settings import Settings, read_settings
-from playground.web.session.services import Services, services
+from playground.web.server import RETRY_AFTER, Protection, Settings, Visitors, read_settings
+from playground.web.session.services import Services
 from tests.waiting import run_coroutine
-from tests.web.app_test import open_page
 
 STREAM = "/_stcore/stream"
 BROWSER = {"accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
@@ -153,10 +150,6 @@ def test_a_bad_value_is_named_and_the_default_used(
         assert variable in caplog.text
 
 
-def test_the_results_of_two_settings_fit_at_their_largest() -> None:
-    assert Settings().max_cached > 2 * 4 * MAX_PARAMETERS > 2 * 4 * MAX_KEPT
-
-
 def test_a_model_that_cannot_be_loaded_does_not_stop_the_server(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -210,7 +203,8 @@ def test_ready_means_that_models_are_loaded_and_a_seat_is_free(monkeypatch: pyte
 def test_every_run_is_counted_and_one_that_fails_or_is_slow_is_logged(
     error: BaseException | None, outcome: str, n_lines: int, caplog: pytest.LogCaptureFixture
 ) -> None:
-    here = Services(Settings(slow_seconds=0.1))
+    here = Services(Settings())
+    here.meters.slow_seconds = 0.1
     with nullcontext() if error is None else pytest.raises(type(error)), here.meters.watch_rerun("norms"):
         if error is not None:
             raise error
@@ -238,8 +232,3 @@ def test_a_file_that_is_refused_is_one_line_and_a_mistake_of_ours_keeps_its_trac
     lines = [(record.levelname, bool(record.exc_info)) for record in caplog.records]
     assert lines == [("WARNING", False), ("ERROR", True)]
     assert caplog.records[0].getMessage() == "refusal kind=UnavailableError"
-
-
-def test_the_results_of_a_page_are_in_the_cache_that_is_watched() -> None:
-    open_page("norms")
-    assert amount(services(), "playground_cache_bytes") > 0

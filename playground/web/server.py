@@ -1,13 +1,16 @@
-"""The ASGI layer around Streamlit's server: origins, hosts, headers, addresses, the cap on pages, kinds of messages."""
+"""Around Streamlit's server: an ASGI layer that refuses what no page asks for, and the operator's settings."""
 
 import base64
 import hashlib
 import logging
+import math
+import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from time import monotonic
+from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import streamlit
@@ -23,6 +26,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
 from playground.pages import MOVED
+from playground.runs.budget import MAX_PARAMETERS
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +42,8 @@ ALLOWED_KINDS = frozenset(
 """Kinds of messages that pages send; `clear_cache` would end everybody's training."""
 
 MOST_FILES = 16
-"""Files whose upload one message may announce."""
 
 PATIENCE = 20
-"""Refused messages after which a connection is closed."""
 
 _NOT_A_MESSAGE, _POLICY = 1002, 1008  # RFC 6455, section 7.4.1
 
@@ -79,10 +81,7 @@ class Visitors:
 
 
 class Protection:
-    """Refuse what no page of this server asks for, and more visitors than it takes; add the security headers.
-
-    `frame_ancestors` is the policy's directive, `base` Streamlit's `server.baseUrlPath`.
-    """
+    """Refuse what no page asks for, and more visitors than the server takes; add the security headers."""
 
     def __init__(self, app: ASGIApp, visitors: Visitors, frame_ancestors: str = "'self'", base: str = "") -> None:
         self.app, self.visitors, self.base = app, visitors, f"/{base.strip('/')}".rstrip("/")
@@ -122,7 +121,6 @@ class Protection:
         await (self._serve_stream if is_stream else self.app)(scope, receive, send_with_headers)
 
     def _answer_page(self, scope: Scope) -> Response | None:
-        """Refuse a link that is too long, and redirect the path of a page that has moved."""
         query = scope["query_string"].decode("latin-1")
         if len(scope["path"]) + len(query) > MAX_ADDRESS or query.count("&") >= LINK_FIELDS:
             sentence = (
@@ -171,7 +169,6 @@ class Protection:
 
 
 def _refuse_foreign(scope: Scope) -> Response | None:
-    """Refuse names not in `server.allowedHosts`, and websockets and uploads from pages of other sites."""
     headers = Headers(scope=scope)
     origin, host = headers.get("origin"), headers.get("host")
     changes = scope["type"] == "websocket" or scope["method"] not in _READING_METHODS
@@ -195,7 +192,7 @@ def is_own_origin(origin: str, host: str) -> bool:
 
 
 def kind_of(data: bytes | None) -> str:
-    """Return the kind of a browser's message, with the name of a backend operation; empty if it is no message."""
+    """Return the kind of a browser's message; empty if it is none."""
     try:
         message = BackMsg.FromString(data or b"")
     except Exception:  # protobuf's own error, of a package that is Streamlit's
@@ -225,3 +222,66 @@ def content_security_policy(frame_ancestors: str) -> str:
         "img-src 'self' data: blob:; font-src 'self' data:; object-src 'none'; base-uri 'self'; form-action 'self'; "
         f"frame-ancestors {frame_ancestors}"
     )
+
+
+# --- what operators set
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The operator's choices; a field's variable is PLAYGROUND_ and its name in capitals."""
+
+    max_parameters: int = MAX_PARAMETERS
+    """Largest model that is run, in parameters; counting has no limit."""
+    max_sessions: int = 200
+    """Pages open at once."""
+    device: str = "auto"
+    """Where models run: "auto" (CUDA where present), "cpu", "cuda" or "cuda:<index>"."""
+    threads: int = 1
+    """CPU threads of one pass; more help large models, as long as visitors don't share."""
+    frame_ancestors: str = "'self'"
+    """Who may show the app in a frame, as in the directive of this name."""
+    busy_timeout: float = 20.0
+    """Seconds that a visitor waits for a turn to compute."""
+    max_own_weights: int = 1_000_000_000
+    """Bytes of the weights that visitors have opened, train or have trained, and models made of them."""
+    max_cached: int = 1_200_000_000
+    """Bytes of results that all visitors share; the least recently used go first."""
+    release_after: float = 150.0
+    """Seconds without any visitor after which results are dropped; Streamlit keeps a session for 120."""
+    max_trainings: int = field(default_factory=lambda: max(1, (os.cpu_count() or 1) // 2))
+    """Networks that train at once; others wait in a queue."""
+    max_training_seconds: float = 300.0
+    """Longest training, by the estimate before its start."""
+    max_shared_bytes: int = 200_000_000
+    """Bytes of finished runs that are kept for whoever starts the same one."""
+    ray: str = ""
+    """The Ray cluster that trains: "auto", "local" or host:port; empty: this process trains."""
+    ray_cpus: float = 1.0
+    """Cores of one training there."""
+    ray_gpus: float = 0.0
+    """GPUs of one training there."""
+
+
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Return the settings of `environ`; a value that makes no sense is logged, and the default is used."""
+    values = {}
+    for name, default in vars(Settings()).items():
+        variable = f"PLAYGROUND_{name.upper()}"
+        if variable in environ:
+            try:
+                values[name] = _parse(name, environ[variable].strip(), default)
+            except ValueError as error:
+                logger.warning("%s is ignored, %r is used: %s", variable, default, error)
+    return Settings(**values)
+
+
+def _parse(name: str, text: str, default: Any) -> Any:
+    if isinstance(default, str):
+        if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
+            raise ValueError("it is empty, or has characters that no setting has")
+        return text
+    value = type(default)(text)
+    if not 0 < value < math.inf and not (name == "ray_gpus" and value == 0):
+        raise ValueError(f"{value} is not a number above 0")
+    return value
