@@ -151,7 +151,8 @@ def note_moment(notices: Sequence[str] = (), page: str = "", *, is_new: bool) ->
     """Note what is chosen now: as a new moment, or in the place of the last one."""
     kept, now = session_choices().moments, take_moment()
     last = replace(now, when=monotonic()) if is_new else kept.pop()
-    said = (tuple(notices), page) if notices else (last.notices, last.page)
+    is_other_network = now.values["run"] != last.values["run"]  # which the last notices said was missing
+    said = (tuple(notices), page) if notices or is_other_network else (last.notices, last.page)
     kept.append(replace(now, notices=said[0], page=said[1], when=last.when))
     del kept[:-LONGEST]
 

@@ -37,6 +37,7 @@ from playground.web.choices.setup import (
     keep_replaced,
     pin,
     pinned_setup,
+    session_choices,
     settle_tokens,
     trained_network,
 )
