@@ -227,7 +227,7 @@ BUDGETS = {
     "playground/export": 990,
     "playground/jobs": 480,
     "playground/language": 1_260,
-    "playground/learn": 1_480,
+    "playground/learn": 1_420,
     "playground/link": 1_730,
     "playground/mistakes": 860,
     "playground/model": 1_940,
@@ -244,7 +244,7 @@ BUDGETS = {
     "playground/web/sidebar": 560,
     "playground/web/views": 1_200,
     "playground/web": 5_980,
-    "playground": 32_190,
+    "playground": 32_120,
     "pages": 760,
     "tests": 27_070,
 }
