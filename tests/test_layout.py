@@ -221,7 +221,7 @@ def test_docstrings_name_only_what_is_there() -> None:
 
 
 BUDGETS = {
-    "playground/accounting": 580,
+    "playground/accounting": 590,
     "playground/analysis": 2_370,
     "playground/charts": 1_910,
     "playground/export": 990,
@@ -230,7 +230,7 @@ BUDGETS = {
     "playground/learn": 1_420,
     "playground/link": 1_730,
     "playground/mistakes": 860,
-    "playground/model": 1_940,
+    "playground/model": 1_950,
     "playground/runs": 820,
     "playground/text": 1_100,
     "playground/training": 2_110,
@@ -244,7 +244,7 @@ BUDGETS = {
     "playground/web/sidebar": 560,
     "playground/web/views": 1_200,
     "playground/web": 5_980,
-    "playground": 32_120,
+    "playground": 32_140,
     "pages": 760,
     "tests": 27_070,
 }

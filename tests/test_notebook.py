@@ -32,7 +32,7 @@ CHARTS = {
     "gradient-flow": {"gradient_by_layer"},
     "parts": {"capability_table"},
     "bug-lab": {"lab_pattern_0"},
-    "tutorials": {"tutorials_effects", "tutorials_where"},
+    "tutorials": {"tutorials_effects"},
 }  # fmt: skip
 
 

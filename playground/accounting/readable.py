@@ -4,11 +4,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from playground.accounting.counts import LABELS, Count, Term, count_flops, count_memory, count_parameters
 from playground.config import ModelConfig
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def substitute(formula: str, config: ModelConfig, **sizes: int) -> str:
@@ -49,12 +51,14 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.2g} h"
 
 
-def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataFrame:
+def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> "pd.DataFrame":
     """One row a part: its formula, the same with numbers, and its total in all layers."""
     parts: dict[str, list[Term]] = {}
     for term in count:
         parts.setdefault(term.part, []).append(term)
     totals = [sum(term.count for term in terms) for terms in parts.values()]
+    import pandas as pd  # which the package itself does not load
+
     return pd.DataFrame(
         {
             "part": list(parts),
@@ -69,9 +73,11 @@ def breakdown_table(count: Count, config: ModelConfig, **sizes: int) -> pd.DataF
     )
 
 
-def memory_table(config: ModelConfig, n_tokens: int) -> pd.DataFrame:
+def memory_table(config: ModelConfig, n_tokens: int) -> "pd.DataFrame":
     """One row a purpose, for one sentence."""
     rows, n = count_memory(config, n_tokens), count_parameters(config).total
+    import pandas as pd  # which the package itself does not load
+
     return pd.DataFrame(
         {
             "memory for": [purpose for purpose, _, _ in rows],

@@ -84,7 +84,8 @@ class Trace(Mapping[str, Tensor]):
     def __getitem__(self, name: str) -> Tensor:
         return self._tensors[name]
 
-    def items(self) -> ItemsView[str, Tensor]:  # noqa: D102
+    def items(self) -> ItemsView[str, Tensor]:
+        """Return names and tensors."""
         return self._tensors.items()
 
     def __contains__(self, name: object) -> bool:

@@ -101,8 +101,12 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
     )
 
 
+_ENDLESS = {"shortest": np.inf, "longest": np.inf}
+
+
 def _ends(lengths: Array) -> dict[str, float]:
-    return {"shortest": float(np.nanmin(lengths)), "longest": float(np.nanmax(lengths))}
+    finite = lengths[np.isfinite(lengths)]
+    return {"shortest": float(finite.min()), "longest": float(finite.max())} if finite.size else _ENDLESS
 
 
 def _depth_names(run: Run) -> list[str]:

@@ -129,7 +129,7 @@ def move_below(key: str, high: int) -> None:
     value = current_value(key)
     if value > high:
         st.session_state[key] = high
-        if len(session_choices().moments) == 1:
+        if len(session_choices().moments) == 1 and value != PARAMS[key].default:
             st.info(f"The link's {key}={value} is not there: the last is {high}.")
 
 

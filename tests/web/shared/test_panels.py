@@ -110,7 +110,7 @@ RUN_A_SENTENCE = (
     "overview", "attention", "norms", "compare", "positions", "step_by_step", "encoder_decoder", "gradient_flow",
     "what_if", "diagnosis",
 )  # fmt: skip
-WITHOUT_CHARTS = ("overview", "exercises", "lessons", "diagnosis", "bug_lab", "regularisers", "training")
+WITHOUT_CHARTS = ("overview", "exercises", "lessons", "diagnosis", "bug_lab", "regularisers", "training", "compare")
 """Pages that show them after an answer, after a file, after a test, after a training, or not at all."""
 
 NEEDED = {

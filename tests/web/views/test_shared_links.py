@@ -7,7 +7,7 @@ from playground.link.query import PINNED_KEYS
 from tests.web.app_test import charts, open_page, sentences, without_error
 from tests.web.chosen_views import SETUP, VIEWS
 
-SHOW_THEM_LATER = ("exercises", "lessons", "diagnosis", "regularisers")
+SHOW_THEM_LATER = ("", "exercises", "lessons", "diagnosis", "regularisers", "training")
 """Pages that show charts after an answer, after a file or after a training, or none."""
 
 
