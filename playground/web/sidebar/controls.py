@@ -243,6 +243,9 @@ def _open_saved_link(file: UploadedFile) -> None:
 _AREA, _LINE = "phone_text", "front_text"
 """Keys of the second field for the text: an area on phones, and a line on the front page."""
 
+_REPLACED = "_phone_text_replaced"
+"""Session key of what the second field said before the sidebar's text took its place: it may be sent late."""
+
 
 def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
     """Draw menu, link and text again, for phones."""
@@ -278,8 +281,11 @@ def draw_front_field() -> None:
 def _draw_second_field(*, is_line: bool = False) -> None:
     text, key = current_setup()["text"], _LINE if is_line else _AREA
     # Written only if the sidebar's field says something else: a rerun must not undo what is being typed.
-    if st.session_state.get(key) != text:
-        st.session_state[key] = text
+    replaced = st.session_state.get(key)
+    if replaced != text:
+        st.session_state[_REPLACED], st.session_state[key] = replaced, text
+    else:
+        st.session_state.pop(_REPLACED, None)
     if is_line:
         st.text_input(say("sidebar", "front"), key=key, on_change=_use_text, args=(key,))
     else:
@@ -289,7 +295,7 @@ def _draw_second_field(*, is_line: bool = False) -> None:
 def _use_text(key: str) -> None:
     keep_replaced()
     typed = st.session_state[key]
-    if is_late("text", typed, in_second_field=True):
+    if is_late("text", typed, in_second_field=True) or typed == st.session_state.get(_REPLACED):
         st.session_state[key] = st.session_state["text"]
     else:
         shortcuts.replace_text(cut_text("text", typed), by_second_field=True)
