@@ -178,7 +178,7 @@ def open_texts(
     source: Source | None = None,
 ) -> LinkedView:
     """As `open_link`, of what `split_link` gives, computed by `source`."""
-    values, pinned_values, notices = _read_texts(page, texts, weights)
+    values, pinned_values, notices = _read_texts(texts, weights)
     pinned = None
     if pinned_values is not None:
         try:
@@ -191,7 +191,7 @@ def open_texts(
 
 
 def _read_texts(
-    page: str, texts: Texts, weights: Weights | None = None
+    texts: Texts, weights: Weights | None = None
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...]]:
     texts = query.normalise(texts)
     version = texts.get("v", [query.VERSION])[-1]
