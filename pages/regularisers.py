@@ -14,7 +14,7 @@ from playground.errors import PlaygroundError
 from playground.link import params
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
 from playground.training import variants
-from playground.training.network import evaluate_unbatched
+from playground.training.network import evaluate_in_use
 from playground.training.recipe import architecture
 from playground.training.trainer import check_seconds, clip_gradient, cross_entropy, distillation, mask_tokens
 from playground.training.variants import REGULARISERS, SIZES, VariantRun, VariantsState, regulariser_runs
@@ -155,7 +155,7 @@ panels.code_behind(
     "regularisers",
     regulariser_runs,
     variants.VariantTraining,
-    evaluate_unbatched,
+    evaluate_in_use,
     mask_tokens,
     cross_entropy,
     distillation,

@@ -12,7 +12,7 @@ from playground.charts.chart import Chart, Columns, Group, Item, Panel, Paragrap
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.learn import formulas
-from playground.learn.answers import Answer, FormulaText, Given, Number, Parameter, Settings, Text, check_page
+from playground.learn.answers import Answer, FormulaText, Given, Parameter, Settings, Text, check_page
 from playground.learn.formulas import PLACE, check_formula, fill_numbers, list_computed
 from playground.learn.reading import Key, Record, read_record
 from playground.link.lab import Source
@@ -217,8 +217,7 @@ class Variant:
         if self.other is not None:
             views["other"] = self.other
         names = {} if given is None else kind.name(given, self)
-        near = {"is_near": kind.is_near} if isinstance(kind, Number) else {}
-        return formulas.compute(self.fill(formula), views, names, **near)
+        return formulas.compute(self.fill(formula), views, names)
 
 
 def find_items(view: LinkedView, keys: Collection[str]) -> tuple[list[Item], Scene[Any]]:

@@ -18,7 +18,6 @@ from playground.model import Encoder
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
-from playground.text.wording import quote_text
 from playground.training.network import Network, build_network, count_network, evaluate
 from playground.training.recipe import FORMER, Data, Recipe, Task, architecture
 from playground.training.tasks import TASKS, make_data
@@ -196,21 +195,16 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
 
 def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
     """Read a file's metadata; WeightsError says what is wrong."""
-    if "format" not in metadata:
+    if metadata.get("format") not in (FORMAT, *OTHER_WEIGHTS):
         raise WeightsError(
-            "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
-            "the sidebar to open it."
+            f"This file was not saved by the Training page, as {FORMAT}. If it holds an encoder's weights, choose the "
+            "weights `mine` in the sidebar to open it."
         )
-    if metadata["format"] not in (FORMAT, *OTHER_WEIGHTS):
-        raise WeightsError(
-            f"This file says that it is {quote_text(metadata['format'])}; "
-            f"this version of the playground reads {FORMAT}."
-        )
-    return (
-        _read_part(metadata, "recipe", Recipe),
-        _read_part(metadata, "config", ModelConfig),
-        _read_part(metadata, "results", Results),
+    recipe, config, results = (
+        _read_part(metadata, name, kind)
+        for name, kind in (("recipe", Recipe), ("config", ModelConfig), ("results", Results))
     )
+    return recipe, config, results
 
 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:

@@ -120,7 +120,7 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("is a pickle", lambda: b"PK\x03\x04" + bytes(100)),
     ("The file is damaged", lambda: trained_network.save(trained())[:-7]),
     ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
-    ("“b2”", lambda: described(format="<b>2")),
+    ("was not saved by the Training page", lambda: described(format="<b>2")),
     ("config is damaged", lambda: described(config="{")),
     ("recipe is damaged", lambda: described(recipe="[" * 200_000)),
     ("recipe is damaged", lambda: forged(colour="x")),

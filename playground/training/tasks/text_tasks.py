@@ -84,7 +84,7 @@ def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Te
     first of the latter as text.
     """
     text = clean(recipe.text) if recipe.text else help_topics()
-    kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
+    kinds = tuple(sorted(kind for kind, _ in Counter(text).most_common(MAX_KINDS))) if recipe.text else PRINTABLE
     held_back = len(text) // HELD_BACK
     if held_back < width:
         reason = f"has {len(text):,} characters, too few to hold back a tenth for validation in windows of {width}"
@@ -113,16 +113,6 @@ def help_topics() -> str:
 def clean(text: str) -> str:
     """Return a text with single blanks, without [MASK]."""
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
-
-
-def _kinds(recipe: Recipe, text: str) -> tuple[str, ...]:
-    kinds = Counter(text)
-    if not kinds:
-        raise _text_error(recipe, "is blank", "a text with letters")
-    if len(kinds) == 1:
-        reason = f"has one character only, {text[0]!r}: there is nothing to learn"
-        raise _text_error(recipe, reason, "a sentence or two")
-    return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
 
 
 def _text_error(recipe: Recipe, reason: str, works: str) -> RecipeError:

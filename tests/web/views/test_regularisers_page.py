@@ -88,4 +88,4 @@ def test_one_press_starts_a_ready_comparison_and_the_answer_says_what_it_measure
         settings[f"regularisers_{name}"] for name in ("optimizer", "lr")
     )
     first = prose(app).splitlines()[0]
-    assert all(f"**{each.unbatched.accuracy:.1%}**" in first for each in (none, other))
+    assert all(f"**{each.in_use.accuracy:.1%}**" in first for each in (none, other))
