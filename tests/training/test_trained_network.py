@@ -136,7 +136,7 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("2 layers and 2,147,483,647 positions", lambda: forged("config", max_len=HUGE)),
     ("This model has", lambda: forged("config", d_model=2**30)),
     ("another vocabulary or other norms", lambda: forged(task="seq2seq-copy")),
-    ("parameters, and holds", lambda: forged("config", n_layers=3)),
+    ("the network needs", lambda: forged("config", n_layers=3)),
     ("results makes no sense", lambda: forged("results", validation_loss=-1.0)),
     ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
     ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),

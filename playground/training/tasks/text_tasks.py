@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from functools import lru_cache
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.errors import RecipeError
@@ -90,7 +88,8 @@ def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Te
         reason = f"has {len(text):,} characters, too few to hold back a tenth for validation in windows of {width}"
         raise _text_error(recipe, reason, f"a text of at least {HELD_BACK * width:,} characters, or a smaller length,")
     seen, unseen = text[:-held_back], text[-held_back:]
-    ids = torch.from_numpy(_encode(text, kinds))
+    known = {kind: i for i, kind in enumerate(kinds, start=len(SPECIALS))}
+    ids = torch.tensor([known.get(character, UNKNOWN_ID) for character in text])
     validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
     train = _starts(seen, recipe.length, width, recipe.n_train, generator(recipe.seed, "train"), validation)
     if not train:
@@ -118,13 +117,6 @@ def clean(text: str) -> str:
 def _text_error(recipe: Recipe, reason: str, works: str) -> RecipeError:
     shown = recipe.text if len(recipe.text) <= 20 else f"{recipe.text[:20]}…"
     return RecipeError("text", shown, reason, (works,))
-
-
-def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
-    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    known = np.array([ord(kind) for kind in kinds], np.uint32)
-    places = np.searchsorted(known, points).clip(max=len(known) - 1)
-    return np.where(known[places] == points, len(SPECIALS) + places, UNKNOWN_ID)
 
 
 def _starts(

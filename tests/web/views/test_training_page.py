@@ -100,7 +100,7 @@ def test_every_setting_is_in_the_panels_with_its_name_in_the_code() -> None:
     ("query", "named"),
     [
         ({"training_n_symbols": 2, "training_length": 2, "training_n_train": 4_096}, "would work"),
-        ({**OWN_TEXT, "training_text": "   "}, "blank"),
+        ({**OWN_TEXT, "training_text": "   "}, "has 0 characters"),
         ({**OWN_TEXT, "training_text": "**x**:red[y]$z$"}, r"\*\*x\*\*\:red\[y\]\$z\$"),
     ],
 )
