@@ -136,11 +136,6 @@ def _layer(view: LinkedView) -> LayerRun:
     return view.lab.layer(view.focus.layer)
 
 
-def _products_deviation(view: LinkedView) -> float:
-    q, k = (_layer(view)[f"attn.{name}"][view.focus.head][~view.run.padding].astype(np.float64) for name in "qk")
-    return float((q @ k.T).std())
-
-
 def _scores_deviation(view: LinkedView) -> float:
     scores, real = _layer(view)["attn.scores"][view.focus.head], ~view.run.padding
     return float(scores[real][:, real].astype(np.float64).std())
@@ -332,7 +327,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "weight.lead_tempered": lambda view, percent: _lead(view, _focus_row(view, 100 / percent)),
     "weight.most": lambda view: _focus_weights(view).max(),
     "weight.most_token": lambda view: view.run.tokens[int(_focus_weights(view).argmax())],
-    "deviation.products": _products_deviation,
+    "deviation.products": lambda view: math.sqrt(view.config.head_width) * _scores_deviation(view),
     "deviation.scores": _scores_deviation,
     # outputs
     "moves": lambda view, replaced, token: _moves(view.lab, _token(view, replaced))[_token(view, token)],

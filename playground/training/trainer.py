@@ -4,6 +4,7 @@ import math
 import time
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from statistics import median
 from typing import Literal
 
@@ -20,7 +21,6 @@ from playground.training.network import (
     N_EVALUATIONS,
     Evaluation,
     History,
-    Tagger,
     build_network,
     evaluate,
     evaluation_steps,
@@ -311,8 +311,8 @@ def measure_speed(device: torch.device) -> Speed:
     """Time two networks: one almost without work, one as the page's."""
     small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
     usual = replace(small, d_model=64, n_heads=4, d_ff=256)
-    overhead = _time(small, 4, 4, device)
-    busy = max(_time(usual, 64, 16, device) - overhead, 1e-5)
+    overhead = _time(small, Recipe(length=4, n_train=4), device)
+    busy = max(_time(usual, Recipe(length=16, n_train=64), device) - overhead, 1e-5)
     return Speed(overhead / (small.n_layers + 1), busy / _work(usual, 64, 16))
 
 
@@ -353,17 +353,6 @@ def _n_encoders(recipe: Recipe) -> float:
     return 2.5 if TASKS[recipe.task].has_decoder else 1.0  # a decoder's block attends twice
 
 
-def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
-    network = Tagger(config, config.vocab_size).to(device).train()
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
-    times = []
-    for _ in range(8):
-        started = time.perf_counter()
-        optimizer.zero_grad()
-        loss = cross_entropy(network(ids).flatten(0, 1), ids.flatten())
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        loss.item()  # waits for a GPU
-        times.append(time.perf_counter() - started)
-    return median(times[1:])  # the first loads what the optimiser needs
+def _time(config: ModelConfig, recipe: Recipe, device: torch.device) -> float:
+    times = [time.perf_counter() for _ in islice(Trainer(config, recipe, device, watch=False).run(), 9)]
+    return median(after - before for before, after in pairwise(times))

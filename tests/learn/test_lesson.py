@@ -46,16 +46,6 @@ steps:
 MINE = read_lesson(FILE)
 SHORT = [name for name, lesson in shipped_lessons().items() if lesson.minutes < 10]
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="<!"), max_size=200)
-STEPS = st.builds(LessonStep, words=TEXTS, exercise=st.sampled_from([None, "temperature"]), variant=st.integers(0, 999))
-
-
-@given(st.builds(Lesson, title=TEXTS.filter(bool).map(lambda text: text[:80]), steps=st.lists(STEPS, max_size=4)))
-def test_a_lesson_is_the_same_from_its_code(lesson: Lesson) -> None:
-    code = encode_lesson(lesson)
-    assert decode_lesson(code) == lesson
-    assert find_lesson(code) == lesson
-
 
 @pytest.mark.parametrize("name", [*shipped_lessons(), "mine"])
 def test_a_lesson_holds_and_is_one_link(name: str) -> None:

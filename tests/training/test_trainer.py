@@ -74,12 +74,11 @@ def test_every_sequence_is_seen_before_one_is_seen_again() -> None:
     assert sorted(rows[50:].tolist()) == list(range(50))
 
 
-@pytest.mark.parametrize(("lr", "watch", "patience"), [(3, True, 0), (100, True, 0), (1e4, True, 0), (100, False, 0),
-                                                       (100, False, 3)])  # fmt: skip
-def test_a_loss_that_runs_away_stops_the_run_and_keeps_good_weights(lr: float, watch: bool, patience: int) -> None:
+@pytest.mark.parametrize(("lr", "watch"), [(3, True), (1e4, True), (100, False)])
+def test_a_loss_that_runs_away_stops_the_run_and_keeps_good_weights(lr: float, watch: bool) -> None:
     """Adam, at the smallest rate, makes losses climb step by step: many of them are finite, and none is any good."""
     sgd: dict[str, Any] = {"optimizer": "sgd", "schedule": "constant"} if lr > 3 else {}
-    recipe = replace(SMALL, lr=lr, steps=200, patience=patience, **sgd)
+    recipe = replace(SMALL, lr=lr, steps=200, **sgd)
     trainer = train(recipe, watch=watch)
     assert trainer.outcome == "diverged"
     assert trainer.kept_step < trainer.step < 200

@@ -54,16 +54,6 @@ def test_the_head_that_the_page_opens_with_looks_at_the_word_that_is_translated(
     assert sum(hits) / len(hits) > 0.99
 
 
-def test_another_head_looks_at_the_noun_where_an_article_is_written() -> None:
-    hits = [
-        places[i] == next(j for j in range(i, len(words)) if KIND[words[j]] == "noun")
-        for words, places in looked_at(1, 1)
-        for i, word in enumerate(words)
-        if KIND[word] == "article"
-    ]
-    assert sum(hits) / len(hits) > 0.99
-
-
 def sources(words: list[str]) -> list[int]:
     """For each French word, the place of its English word."""
     places = list(range(len(words)))
