@@ -90,7 +90,7 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
     names = [f"--{key.replace('_', '-')}"]
     if key.startswith("n_"):
         names.append(f"--{key.removeprefix('n_')}")
-    shown = f"{param.help_text or param.label} Default: {write(param.default) or 'none'}.".replace("%", "%%")
+    shown = f"{param.help_text} Default: {write(param.default) or 'none'}.".replace("%", "%%")
     if param.kind == "switch":
         group.add_argument(
             *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown

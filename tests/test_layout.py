@@ -21,13 +21,13 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset(
         {"playground.accounting", "playground.jobs", "playground.model", "playground.presets", "playground.text"}
     ),
-    frozenset({"playground.mistakes", "playground.runs", "playground.weights"}),
+    frozenset({"playground.mistakes", "playground.runs", "playground.weights", "playground.words"}),
     frozenset({"playground.diagnosis"}),
     frozenset({"playground.testing"}),
     frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
     frozenset({"playground.language"}),
     frozenset({"playground.link"}),
-    frozenset({"playground.charts", "playground.words"}),
+    frozenset({"playground.charts"}),
     frozenset({"playground.views"}),
     frozenset({"playground.learn"}),
     frozenset({"playground.notebook"}),
