@@ -6,22 +6,20 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from playground.accounting import count_parameters
 from playground.config import ModelConfig
-from playground.errors import InputError, PretrainedError, TooLargeError, UnavailableError
+from playground.errors import InputError, PretrainedError, UnavailableError
 from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
 from playground.link import params
 from playground.link.kinds import MadeChange
-from playground.link.query import drawn_rows
 from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs import encoder_run, pair_run
-from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
+from playground.runs.budget import MAX_PARAMETERS, check_budget, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
 from playground.runs.forward_pass import intervention_subject
 from playground.runs.pair_run import PairRun
@@ -102,12 +100,7 @@ class Source:
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
         """Raise TooLargeError if a model, or its run of so many tokens, is too large."""
-        n = count_parameters(config).total
-        if n > self.max_parameters:
-            raise TooLargeError(
-                f"This model has {n:,} parameters: above max_parameters={self.max_parameters:,} it can be counted, "
-                "but not run."
-            )
+        check_budget(config, self.max_parameters)
 
     def turn(self) -> AbstractContextManager[None]:
         """Return the context to compute in."""
@@ -199,7 +192,7 @@ class Lab:
         """Rows of a token table that is drawn for the tokenizer; 0 if words are vectors."""
         if self.state.takes_vectors:
             return 0
-        return drawn_rows(self.values, self.tokenizer.vocab_size, is_random=self.state.weights == "random")
+        return max(self.tokenizer.vocab_size, self["table_rows"] if self.weights == "random" else 0)
 
     @property
     def encoder(self) -> Encoder:

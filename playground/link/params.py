@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
-from operator import itemgetter
+from functools import cache
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
@@ -146,8 +145,6 @@ def _read_setting(field: str, setting: Setting) -> Param:
 
 ARCHITECTURE = {field: _read_setting(field, setting) for field, setting in SETTINGS.items()}
 """`ModelConfig`'s own fields, in the sidebar's order."""
-
-_SETTINGS_OF = itemgetter(*ARCHITECTURE)
 
 SIZES = {key: param for key, param in ARCHITECTURE.items() if param.kind == "size"}
 
@@ -342,12 +339,7 @@ def values_of(spec: Spec) -> dict[str, Any]:
 
 def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
     """Return the architecture that values describe, for a tokenizer's vocabulary; raises ConfigError."""
-    return _build_config(vocab_size, *_SETTINGS_OF(values))
-
-
-@lru_cache(maxsize=256)
-def _build_config(vocab_size: int, *settings: Any) -> ModelConfig:
-    return ModelConfig(vocab_size=vocab_size, **dict(zip(ARCHITECTURE, settings, strict=True)))
+    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
 def default_values(values: Mapping[str, Any]) -> dict[str, Any]:

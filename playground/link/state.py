@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from playground.config import ModelConfig
 from playground.link import params
 from playground.link.kinds import Changes
-from playground.link.query import choose_tokenizer, chosen_sentence, longest_sentence
+from playground.link.query import choose_tokenizer, longest_sentence
 from playground.model.changes import Change
 from playground.text import Sentences, split_sentences
 
@@ -111,7 +111,7 @@ class State:
     @property
     def sentence(self) -> int:
         """The sentence to look at, from 0."""
-        return chosen_sentence(self.values, len(self.text.sentences))
+        return min(int(self["sentence"]), len(self.text.sentences)) - 1
 
     @property
     def is_english(self) -> bool:
