@@ -127,15 +127,6 @@ def test_imports_point_downwards_and_streamlit_stays_in_the_web_layer() -> None:
     assert [path for path, names in tops.items() if "streamlit" in names] == []
 
 
-def prints(path: Path) -> bool:
-    calls = (node.func for node in ast.walk(parse(path, read(path))) if isinstance(node, ast.Call))
-    return any(isinstance(call, ast.Name) and call.id == "print" for call in calls)
-
-
-def test_modules_print_nothing() -> None:
-    assert [path for path in SOURCES if prints(path)] == []
-
-
 def test_durations_are_measured_with_clocks_that_nobody_sets() -> None:
     set_by_hand = re.compile(r"\btime\.(time|time_ns|localtime|strftime)\(|\bdatetime\.(now|today|utcnow)\(")
     assert [path for path in SOURCES if set_by_hand.search(read(path))] == []

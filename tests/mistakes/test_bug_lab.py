@@ -12,7 +12,6 @@ from playground.mistakes.registry import MISTAKES
 from tests.mistakes.plain_pass import plain_pass
 
 CASES = [open_case(seed, level) for seed in (0, 2, MAX_SEED) for level in LEVELS]
-MANY = range(20, 70)
 
 
 def tells(test: bug_lab.LabTest, case: Case) -> bool:
@@ -36,13 +35,6 @@ def test_a_case_can_be_solved_and_computes_what_plain_torch_makes_of_its_mistake
     for each in (case, case.right):
         plain = plain_pass(weights, case.config, case.given.ids, case.given.mask, each.mistakes)["final"]
         torch.testing.assert_close(each.read("final"), plain[0, : case.n_real], rtol=2e-4, atol=2e-4)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("level", LEVELS)
-def test_many_more_cases_can_be_solved(level: str) -> None:
-    for case in (open_case(seed, level) for seed in MANY):
-        assert any(tells(test, case) for test in TESTS.values()), case.seed
 
 
 def test_a_case_follows_from_its_seed_and_level_alone() -> None:
