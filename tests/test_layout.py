@@ -179,38 +179,6 @@ def test_documents_name_only_what_is_there(document: str) -> None:
     assert not missing
 
 
-NO_MODULES = re.compile(
-    r"(KEY|attn|elements|embed|fc|head|json|q|run|runner|st|time|torch)\.\w+"
-    r"|model\.float|server\.(allowedHosts|baseUrlPath|corsAllowedOrigins)|tokenizer\.json|\w+\.yaml"
-)
-"""Names with a dot in docstrings that begin with no module and no class: points of a trace, libraries, settings."""
-
-
-def identifiers(tree: ast.AST) -> set[str]:
-    """Every name that a module or a class defines or uses."""
-    return {
-        name
-        for node in ast.walk(tree)
-        for field in ("name", "id", "attr")
-        if isinstance(name := getattr(node, field, None), str)
-    }
-
-
-def test_docstrings_name_only_what_is_there() -> None:
-    known: dict[str, set[str]] = defaultdict(set)
-    for path in SOURCES:
-        *folders, stem = module_name(path).split(".")
-        tree = parse(path, read(path))
-        known[stem] |= identifiers(tree)
-        known[folders[-1] if folders else ""].add(stem)
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                known[node.name] |= identifiers(node)
-    named = {name for path in SOURCES for name in re.findall(r"`([a-zA-Z_]\w*\.[a-zA-Z_]\w*)(?:\(.*?\))?`", read(path))}
-    pairs = [name.split(".") for name in named if not NO_MODULES.fullmatch(name)]
-    assert not [f"{owner}.{name}" for owner, name in pairs if name not in known[owner]]
-
-
 BUDGETS = {
     "playground/accounting": 590,
     "playground/analysis": 2_370,
