@@ -10,12 +10,7 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
-from playground.accounting import (
-    attention_overtakes,
-    count_encoder_decoder,
-    count_flops,
-    count_memory,
-)
+from playground.accounting import attention_overtakes, count_encoder_decoder, count_flops, count_memory
 from playground.presets import PRESETS
 from tests.model.strategies import configs
 

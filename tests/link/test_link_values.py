@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 from playground.limits import MAX_CHARACTERS
 from playground.link.kinds import Param, read_changes
 from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
-from playground.link.query import (
-    MARKER,
-    pinned_texts,
-    read,
-    read_link,
-    read_pinned,
-    settle,
-)
+from playground.link.query import MARKER, pinned_texts, read, read_link, read_pinned, settle
 from playground.text import split_sentences
 from playground.weights.recognise import RecognisedWeights
 
