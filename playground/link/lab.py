@@ -1,6 +1,6 @@
 """From a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
@@ -13,7 +13,7 @@ from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
 from playground.link import params
-from playground.link.kinds import MadeChange
+from playground.link.kinds import Changes, MadeChange
 from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
@@ -126,15 +126,6 @@ class FittedChanges(NamedTuple):
     """Of those that cannot apply: why not, in one sentence each."""
 
 
-def fit_changes(
-    made: Iterable[MadeChange], config: ModelConfig, batch: Batch, sentence: int, *, causal: bool
-) -> FittedChanges:
-    """Divide the changes for one sentence of a batch, from 0; of two that exclude each other the first applies."""
-    subject = intervention_subject(config, batch, sentence, causal=causal)
-    applied, refused = divide_changes(subject, tuple(change for change, is_on in made if is_on))
-    return FittedChanges(applied, dict(refused))
-
-
 @dataclass(frozen=True)
 class Lab:
     """What a state computes; the source keeps everything large."""
@@ -217,11 +208,17 @@ class Lab:
         return self.fit_changes(self.sentence)
 
     def fit_changes(self, sentence: int) -> FittedChanges:
-        """Return `fitted_changes` of a sentence, from 0; what names a token is made in the chosen one alone."""
-        changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
-        if not any(change.is_on for change in changes):
+        """Return `fitted_changes` of a sentence, from 0; what names a token is made in the chosen one alone.
+
+        Of two that exclude each other the first applies.
+        """
+        is_chosen = sentence == self.sentence
+        changes = tuple(each for each, is_on in self.changes if is_on and (is_chosen or each.names_no_token))
+        if not changes:
             return FittedChanges()
-        return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])
+        subject = intervention_subject(self.config, self.batch, sentence, causal=self["causal"])
+        applied, refused = divide_changes(subject, changes)
+        return FittedChanges(applied, dict(refused))
 
     @cached_property
     def untouched_key(self) -> RunKey:
@@ -263,7 +260,7 @@ class Lab:
     @property
     def without_changes(self) -> "Lab":
         """The lab in which nothing changes the computation."""
-        return self.at(self.state.without_changes)
+        return self.at(self.state.with_changes(Changes()))
 
 
 def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab, P], R]:

@@ -144,10 +144,9 @@ class State:
         chosen, vocab_size = choose_tokenizer(self.values)
         return TextKey(self.own_tokenizer or chosen, vocab_size, longest, sentences)
 
-    @property
-    def without_changes(self) -> "State":
-        """The state in which nothing changes the computation."""
-        return replace(self, values={**self.values, "do": Changes()}) if self["do"] else self
+    def with_changes(self, made: Changes) -> "State":
+        """Return the state with these changes of the computation."""
+        return self if self["do"] == made else replace(self, values={**self.values, "do": made})
 
     def with_sentences(self, sentences: tuple[str, ...], sentence: int = 0) -> "State":
         """Return the state with other sentences, one of which, from 0, is looked at."""
