@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from playground import __version__
-from playground.accounting import LABELS, count_parameters, is_traced, list_shapes
+from playground.accounting import LABELS, count_parameters
 from playground.charts.palette import COMPONENTS
 from playground.errors import PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
@@ -165,7 +165,6 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
     n_tokens, count = len(view.batch.tokens[view.lab.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
     numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.values["causal"])
     return {
         "notices": view.notices,
         "config": asdict(view.config),
@@ -175,7 +174,6 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
         "changes": write_changes(view.lab.fitted_changes.applied),
         "tokens": view.batch.tokens[view.lab.sentence],
         "ids": view.batch.ids[view.lab.sentence, :n_tokens].tolist(),
-        "shapes": {name: shape for name, shape in shapes if is_traced(name)},
         "parameters": {**count.by(lambda term: term.component), "total": count.total},
         "attention": {"layer": view.focus.layer, "head": view.focus.head, "pattern": numbers},
         "link": _link_to(view, site),

@@ -11,7 +11,7 @@ from playground.accounting.counts import (
     count_parameters,
     flops_by_length,
 )
-from playground.accounting.shapes import is_traced, list_shapes, symbolic_shapes
+from playground.accounting.shapes import list_shapes, symbolic_shapes
 
 __all__ = [
     "LABELS",
@@ -23,7 +23,6 @@ __all__ = [
     "count_memory",
     "count_parameters",
     "flops_by_length",
-    "is_traced",
     "list_shapes",
     "symbolic_shapes",
 ]

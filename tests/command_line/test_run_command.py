@@ -87,10 +87,6 @@ def test_json_has_the_runs_numbers(capsys: pytest.CaptureFixture[str], monkeypat
     assert (given["tokens"], view.text) == (SENTENCE.split(), (SENTENCE,))
     np.testing.assert_allclose(given["attention"]["pattern"], view.run.pattern(1)[2], rtol=1e-6)
     assert given["parameters"]["total"] == count_parameters(view.config).total
-    known = given["shapes"].keys() & view.run.arrays.keys()
-    assert len(known) > 10
-    assert all(given["shapes"][name] in ([1, *(shape := view.run.arrays[name].shape)], [*shape]) for name in known)
-    assert given["shapes"]["final"] == [1, 7, 64]
 
 
 # --- options
