@@ -1,4 +1,4 @@
-"""The dialog behind "Take it with you": its code runs, its arrays are the model's, and it says how a view was made."""
+"""The dialog behind "Take it with you": its code runs, and its arrays are the model's."""
 
 import io
 import json
@@ -13,7 +13,7 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from playground import Encoder, ModelConfig, open_link
+from playground import Encoder, ModelConfig
 from playground.export.data import weights_sha256
 from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
@@ -30,7 +30,6 @@ from tests.web.app_test import (
     new_page,
     open_page,
     press,
-    sentences,
     small_trace,
     trained_trace,
     working,
@@ -125,6 +124,7 @@ def test_the_usual_arrays_are_those_of_the_model() -> None:
     for name in stored.files[1:]:
         np.testing.assert_allclose(stored[name], trace[name][0].numpy(), atol=1e-6)
     about = json.loads(str(stored["about"]))
+    assert about["sha256"] == weights_sha256(Encoder(ModelConfig(**SMALL_CONFIG), seed=4))
     assert about["config"] | SMALL_CONFIG == about["config"]
     assert about["link"].endswith("&v=2")
     assert "text=it+was+tired" in about["link"]
@@ -134,26 +134,3 @@ def test_the_usual_arrays_are_those_of_the_model() -> None:
 def test_what_is_too_large_has_no_button_that_works() -> None:
     _, files = open_export(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
     assert files["run_random_seed0.npz"] is None
-
-
-def test_without_a_sentence_it_asks_for_one() -> None:
-    app, files = open_export(**SMALL, text="")
-    assert not files
-    assert "Type a sentence" in sentences(app)
-
-
-def how_made(page: str, **query: object) -> AppTest:
-    """The page's dialog with this tab alone."""
-    with patch.dict(exports.TABS, {"How this was made": exports.draw_how_made}, clear=True):
-        return press(open_page(page, **query), "export")
-
-
-def test_random_weights_have_their_seed_and_their_hash() -> None:
-    app = how_made("norms", **SMALL, text="a sentence", seed=5)
-    (frame,) = [frame.value for frame in app.dataframe if list(frame.value.columns) == ["what", "value"]]
-    made = dict(zip(frame["what"], frame["value"], strict=True))
-    assert made["seed"] == "5"
-    assert made["SHA-256 of all parameters"] == weights_sha256(Encoder(ModelConfig(**SMALL_CONFIG), seed=5))
-    (link,) = [code.value for code in app.code]
-    view = open_link(link)
-    assert (view.values["seed"], view.text) == (5, ("a sentence",))

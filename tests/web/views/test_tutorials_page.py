@@ -17,14 +17,11 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import TUTORIALS, Topic
-from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     array,
-    captions,
     charts,
     component_data,
     open_page,
-    open_panels,
     press,
     sentences,
     values,
@@ -111,7 +108,6 @@ def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_afte
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
     app = open_topic("D", "Its next step", training_length=20)
     assert app.title[0].value == "How does a transformer learn?"
-    assert "nearest: Tutorial D" in captions(open_panels(app, EXPERT))
     assert values(app, *SMALL) == SMALL, "its own size takes too long"
     expected = {"training_task": "Next character"}
     expected |= {f"training_{name}": value for name, value in TASKS["characters"].defaults.items()}
