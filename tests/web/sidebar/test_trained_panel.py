@@ -126,12 +126,6 @@ def test_a_link_opens_on_random_weights_of_its_shape(page: str) -> None:
     assert "untrained" not in widgets(app)
 
 
-def test_what_is_trained_after_it_was_chosen_by_hand_shows_at_the_next_look() -> None:
-    app = choose(open_page("attention"), weights="trained here")
-    assert "trained here: Reverse" in captions(put(app, trained()))
-    assert "trained here: Reverse" in captions(put(app, trained("sort"))), "what is shown stays"
-
-
 @given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
 def test_any_settings_go_together_with_it(chosen: dict[str, Any], task: str, asked: set[str]) -> None:
     one = trained(task)

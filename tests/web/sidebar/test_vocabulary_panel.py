@@ -78,15 +78,6 @@ def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(passes: li
     assert not open_vocabulary(app, LINES).error
 
 
-@pytest.mark.long
-def test_the_vocabulary_survives_other_weights(passes: list[tuple[Encoder, Run]]) -> None:
-    app = choose(open_vocabulary(open_words(), LINES), weights="random")
-    assert "tokenizer" not in locked(app)
-    assert values(choose(app, weights="mine"), "own_reading") == {"own_reading": "vocabulary"}
-    choose(app, text="the cat")
-    assert ids_of(passes[-1][1], passes[-1][0]) == [7, 8]
-
-
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("close", ["button", "file"])
 def test_the_vocabulary_goes_with_its_file(close: str, n_memory_users: Callable[[], int]) -> None:
