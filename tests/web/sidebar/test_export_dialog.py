@@ -2,7 +2,6 @@
 
 import io
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -19,20 +18,16 @@ from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
 from playground.training.trained_network import load_translator
 from playground.training.trainer import Trainer
-from playground.web.shared.panels import PageEndError
-from playground.web.sidebar import controls
 from playground.web.views import exports
 from tests.export.code.written import run_here
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,
     captions,
-    new_page,
     open_page,
     press,
     small_trace,
     trained_trace,
-    working,
 )
 
 
@@ -95,29 +90,21 @@ def test_the_training_pages_run_takes_the_same_steps() -> None:
     assert names["losses"] == trainer.history.loss
 
 
-def open_export(**query: object) -> tuple[AppTest, dict[str, Any]]:
-    """A page whose sidebar also has the export, and what each button would save."""
+def open_data(**query: object) -> tuple[AppTest, dict[str, Any]]:
+    """The dialog with the tab of the data alone, and what each button would save."""
     files: dict[str, Any] = {}
-    button, draw_expanders = st.download_button, controls.draw
 
-    def collect(label: str, make: Any, name: str, *rest: Any, **options: Any) -> bool:
-        files[name] = None if options.get("disabled") else make
-        return button(label, make, name, *rest, **options)
+    def collect(_label: str, make: Any, name: str, *_: Any, disabled: bool = False, **_options: Any) -> None:
+        files[name] = None if disabled else make
 
-    def draw(variants: Any) -> Any:
-        after = draw_expanders(variants)
-        with suppress(PageEndError):
-            exports.draw_data()
-        return after
-
-    with patch.object(st, "download_button", collect), patch.object(controls, "draw", draw):
-        app = working(new_page("norms", **query).run())
-    return app, files
+    tabs = patch.dict(exports.TABS, {"Data": exports.draw_data}, clear=True)
+    with tabs, patch.object(st, "download_button", collect):
+        return open_dialog("norms", **query), files
 
 
 def test_the_usual_arrays_are_those_of_the_model() -> None:
     text = "it was tired"
-    app, files = open_export(**SMALL, text=text, seed=4)
+    app, files = open_data(**SMALL, text=text, seed=4)
     stored = np.load(io.BytesIO(files["run_random_seed4.npz"]()), allow_pickle=False)
     trace = small_trace(text, seed=4)
     assert sorted(stored.files) == ["about", "final", "layers.0.attn.pattern", "layers.1.attn.pattern"]
@@ -132,5 +119,5 @@ def test_the_usual_arrays_are_those_of_the_model() -> None:
 
 
 def test_what_is_too_large_has_no_button_that_works() -> None:
-    _, files = open_export(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
+    _, files = open_data(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
     assert files["run_random_seed0.npz"] is None

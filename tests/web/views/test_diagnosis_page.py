@@ -64,17 +64,11 @@ def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
     assert not charts(app), "what was found goes with the model that it was made of"
 
 
-def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
-    app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
+def test_who_has_no_code_at_hand_tries_a_wrong_encoder_of_a_small_size() -> None:
+    app = press(press(without_error(open_page("diagnosis")), "diagnosis_small"), "diagnosis_example")
+    assert values(app, "weights", "n_layers", "d_model") == {"weights": "random", "n_layers": 2, "d_model": 16}
     assert MISTAKES["softmax-over-queries"].title in answer(without_error(app))
     assert charts(app)
-
-
-def test_whoever_has_no_code_yet_takes_a_small_random_encoder() -> None:
-    app = press(without_error(open_page("diagnosis")), "diagnosis_small")
-    assert values(without_error(app), "weights", "n_layers", "d_model") == {
-        "weights": "random", "n_layers": 2, "d_model": 16,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

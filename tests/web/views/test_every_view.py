@@ -15,7 +15,6 @@ from tests.web.app_test import (
     component_data,
     drawn_lines,
     open_page,
-    open_panels,
     sentences,
     values,
     without_error,
@@ -94,22 +93,6 @@ def test_every_view_opens_where_numbers_overflow(page: str) -> None:
     for view, own in views.items():
         assert drawn(choose(app, **{key: view})) >= always | own
         assert sentences(app).count("**Overflow**") == 1, "the frame says it, once"
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("page", ["norms", "positions", "step_by_step", "gradient_flow"])
-def test_tables_and_code_open(page: str) -> None:
-    app = open_page(page, **SMALL | FOLDS, text="a cat, a cat", gradient_layers=2)
-    before = len(app.dataframe)
-    assert not app.code
-    key, always, views = VIEWS[page]
-    for view, own in views.items():
-        tables = (always | ({"norm_by_hand"} if view == "by hand" else own)) - {"norm_means"}
-        code = "step-by-step_code" if page == "step_by_step" else f"{page}_code"
-        open_panels(choose(app, **{key: view}), *(f"{table}_open" for table in tables), code)
-        assert len(app.dataframe) == before + len(tables)
-        assert all(not frame.value.empty for frame in app.dataframe)
-        assert any("def " in code.value for code in app.code)
 
 
 def test_a_number_past_the_last_is_moved_there_with_a_sentence() -> None:

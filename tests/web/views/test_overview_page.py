@@ -17,9 +17,7 @@ from tests.web.app_test import (
     captions,
     component_data,
     open_page,
-    press,
     sentences,
-    values,
     without_error,
 )
 
@@ -57,9 +55,3 @@ def test_a_press_on_a_box_opens_its_page_and_none_that_there_is_not(sent: object
     with mock.patch.object(st, "session_state", session):
         navigation.request_page(sent)
     assert session.get(navigation.NEXT) == asked_for
-
-
-def test_the_question_opens_the_page_that_answers_it() -> None:
-    app = press(open_page(query=6, key=8, attention_show="average of heads"), "overview_why")
-    assert values(app, "query", "key", "attention_show") == {"query": 6, "key": 8, "attention_show": "one head"}
-    assert "`" in app.header[0].value

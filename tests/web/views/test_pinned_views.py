@@ -71,8 +71,6 @@ TWO_MADE = Changes((MadeChange(Change("zero", 1, 2)), MadeChange(Change("off", 0
     [
         ({}, {}, []),
         ({"n_layers": 6}, {"n_layers": 12}, [("n_layers 6", "n_layers 12")]),
-        ({"causal": True}, {}, [("causal on", "causal off")]),
-        ({"vocab_size": 300}, {}, []),
         ({"vocab_size": 300, "tokenizer": "bpe"}, {"tokenizer": "bpe"}, [("vocab size 300", "vocab size 2000")]),
         ({"untrained": True}, {}, []),
         ({"weights": "random"}, {"weights": "minilm"}, [("random weights", "trained weights")]),
