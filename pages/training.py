@@ -5,7 +5,7 @@ import streamlit as st
 from playground.training.network import Tagger
 from playground.training.trainer import Trainer, clip_gradient, cross_entropy, learning_rate
 from playground.web.session import own_models
-from playground.web.session.experiments import session_experiments
+from playground.web.session.own_models import session_experiments
 from playground.web.shared import experiment_buttons, panels
 from playground.web.views import training as live
 from playground.words import say

@@ -18,7 +18,7 @@ from playground.views import regularisers as view
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.drawings import draw_legend
-from playground.web.session import experiments
+from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import Live, read_options, render
@@ -34,7 +34,7 @@ def draw_regularisers() -> None:
     plan = draw_settings()
     with answer:
         draw_answer(plan)
-    if experiments.session_experiments().get(PAGE) is not None:
+    if own_models.session_experiments().get(PAGE) is not None:
         experiment_buttons.follow(follow_curves, PAGE)
         # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
         widgets.choice(f"{PAGE}_measure", "Curves of")
@@ -109,7 +109,7 @@ def draw_answer(plan: Sequence[VariantRun] | None) -> None:
         scene = Scene(state_of(experiment))
         render(view.show_answer(scene, experiment_buttons.untrained_sentence(experiment.inputs, plan)), scene)
 
-    if experiments.session_experiments().get(PAGE) is None:
+    if own_models.session_experiments().get(PAGE) is None:
         render([Paragraph(say("regularisers", "answer-none"), "answer")])
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
