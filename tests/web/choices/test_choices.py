@@ -160,7 +160,7 @@ def test_undo_steps_back_through_one_choice_after_the_other_and_ends_at_the_firs
 
 RECIPES = (
     Recipe(),
-    Recipe(task="sort", steps=200, optimizer="adamw", weight_decay=0.01, clip=1.0, n_symbols=7, mask_padding=False),
+    Recipe(task="sort", steps=200, optimizer="adamw", weight_decay=0.01, clip=1.0, n_symbols=7),
     Recipe(task="characters", text="to be or not to be", length=8, causal=False, distill=0.5, temperature=3.0),
 )
 
