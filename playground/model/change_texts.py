@@ -51,8 +51,8 @@ def write_change(change: Change) -> str:
     template = find_text(change)
     if template is None:
         raise ValueError(f"{change} has no text.")
-    text = _FIELD.sub(lambda found: _write_value(found[1], _value(change, found[1])), template)
-    return text if change.strength == 1 else f"{text}~{_write_share(change.strength)}"
+    text = _FIELD.sub(lambda found: _write_value(found[1], change[found[1]]), template)
+    return text if change.strength == 1 else f"{text}~{float(change.strength)!r}"
 
 
 def find_text(change: Change) -> str | None:
@@ -60,7 +60,7 @@ def find_text(change: Change) -> str | None:
     for template, implied in change.spec.texts:
         fields = {found[1]: found for found in _FIELD.finditer(template)}
         names = ("layer", "head", *change.spec.args)
-        if all(_fits(_value(change, name), fields.get(name), implied.get(name)) for name in names):
+        if all(_fits(change[name], fields.get(name), implied.get(name)) for name in names):
             return template
     return None
 
@@ -95,12 +95,6 @@ def _fits(value: Arg, place: re.Match[str] | None, implied: Arg) -> bool:
     return bool(place[2]) if value is None else not place[3] or re.fullmatch(place[3], str(value)) is not None
 
 
-def _value(change: Change, name: str) -> Arg:
-    own: dict[str, Arg] = {"layer": change.layer, "head": change.head}
-    value: Arg = own[name] if name in own else change[name]
-    return value
-
-
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
     pieces, at = [], 0
@@ -121,7 +115,7 @@ def _read_value(name: str, part: str) -> Arg:
 
 def _write_value(name: str, value: Arg) -> str:
     if isinstance(value, float | int) and name in ("weight", "sentence"):
-        return _write_share(value) if name == "weight" else str(int(value) + 1)
+        return repr(float(value)) if name == "weight" else str(int(value) + 1)
     return "*" if value is None else str(value)
 
 
@@ -130,7 +124,3 @@ def _read_share(text: str) -> float:
     if not 0 <= share <= 1:
         raise ValueError(f"{share} is not between 0 and 1")
     return share
-
-
-def _write_share(share: float) -> str:
-    return f"{share:g}" if float(f"{share:g}") == share else repr(float(share))
