@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.charts.chart import Bars, Chart, Control, Curves, Heatmap, Item, Paragraph
+from playground.charts.chart import Bars, Chart, Control, Curves, Heatmap, Item
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.lab import Lab
