@@ -119,6 +119,8 @@ def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Pat
 
 
 ODD: list[tuple[str, dict[str, Any], str]] = [
+    ("bert", {"hidden_act": "mish"}, "asks for hidden_act='mish', which"),
+    ("bert", {"model_type": "gpt2"}, "describes a model of the type 'gpt2'"),
     ("bert", {"position_embedding_type": "relative_key_query"}, "position_embedding_type='relative_key_query'"),
     ("roberta", {"is_decoder": True}, "is_decoder=True, which this encoder does not"),
     ("distilbert", {"dim": "left out"}, "has no 'dim'"),
