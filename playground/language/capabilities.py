@@ -6,7 +6,7 @@ Each is drawn from a template, whose marks are those of `_write`.
 """
 
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from random import Random
@@ -58,9 +58,10 @@ _OTHERS = (
 FUNCTION_WORDS = tuple(_OTHERS.split())
 """Words in no other list."""
 
-LISTS: tuple[Mapping[str, Sequence[str]] | Sequence[str], ...] = (
-    *(FUNCTION_WORDS, LIVING, PLACES, THINGS, PARTICIPLES, OPPOSITES, MOVES, COMPARED, GENDER),
-    *(BLAMES_SUBJECT, BLAMES_OBJECT, FEELINGS, EXTENTS, STATES, SIZES, COLOURS, NEAR, PRESENT, PAST, KNOWS),
+LISTS = (
+    *(FUNCTION_WORDS, *LIVING.values(), *PLACES.values(), *THINGS.values(), PARTICIPLES, PARTICIPLES.values()),
+    *(MOVES, MOVES.values(), COMPARED, COMPARED.values(), OPPOSITES, GENDER.values(), BLAMES_SUBJECT, BLAMES_OBJECT),
+    *(FEELINGS, EXTENTS, STATES, SIZES, COLOURS, NEAR, PRESENT, PAST, KNOWS),
 )
 
 HELD_OUT = 8

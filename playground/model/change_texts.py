@@ -1,23 +1,8 @@
 """A change's text in a link, its name, its formula, as `KINDS` has them.
 
-In a link, a change is place:what, or place:what~strength below strength 1. Sentences count from 1 there; `*` is every
-head, or every token.
-
-| text | what it means |
-|-|-|
-| `3.1:zero`, `3.*:zero` | head 1 of layer 3 at zero; every head of it |
-| `3.1:mean` | the head at its mean over tokens |
-| `3.attn:off`, `3.ffn:off` | a sublayer off; `3.*:off` is read as `3.attn:off` |
-| `3.1:cut_4_7` | token 4 does not attend to token 7, before the softmax |
-| `3.1:force_4_7` | token 4 attends to token 7 alone |
-| `3.1:weight_4_7_0.25` | token 4 gives token 7 a weight of 0.25 |
-| `3.1:cut_4_7_after`, … | each of these after the softmax: the other weights stay |
-| `3.1:hide_7` | no other token attends to token 7, before the softmax |
-| `3.1:uniform_4`, `3.1:diagonal_*` | token 4 attends to all evenly; every token to itself alone |
-| `3.1:copy_4_0` | token 4 attends as in head 0 |
-| `positions:shuffle_7` | positions shuffled with seed 7 |
-| `embed:patch_4_2`, `3.mid:patch_4_2` | token 4's vector is that of sentence 2, at that point of layer 3 |
-| `3.1.z:patch_*_2` | one head's vectors of every token are those of sentence 2 |
+In a link, a change is place:what, or place:what~strength below strength 1: `3.1:zero` is head 1 of layer 3 at zero,
+`3.*:cut_4_7~0.5` takes half of token 7's weight from token 4 in every head. Sentences count from 1 there; `*` is every
+head, or every token. docs/pages.md lists all.
 """
 
 import re

@@ -88,13 +88,7 @@ def split_words(sentence: str) -> tuple[Word, ...]:
 def leave_out(sentence: str, word: Word) -> str:
     """Return the sentence without a word."""
     before, after = sentence[: word.start], sentence[word.end :]
-    if not before.strip() or not after.strip():
-        return f"{before}{after}".strip()
-    if before[-1].isspace() and after[0].isspace():
-        return before + after[1:]
-    if before[-1].isspace() or after[0].isspace():
-        return before + after
-    return f"{before} {after}"
+    return (before + (after.removeprefix(" ") if before.endswith(" ") else after)).strip()
 
 
 def is_punctuation(text: str) -> bool:
