@@ -133,8 +133,8 @@ def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
 
-TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
-"""What can be changed, by what the menu calls it."""
+TITLES = {title: (name, implied) for name, kind in KINDS.items() for title, implied in kind.titles.items()}
+"""Kinds, and the arguments that are settled, by what the menu calls them."""
 
 
 def _draw_change_maker(lab: Lab, focus: Focus) -> None:
@@ -146,18 +146,10 @@ def _draw_change_maker(lab: Lab, focus: Focus) -> None:
 
 def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
     """Draw the choices; return the changes that they describe, at the focus."""
-    title = st.selectbox(say("what_if", "kind"), TITLES, key="compose_kind")
-    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
+    chosen, implied = TITLES[st.selectbox(say("what_if", "kind"), list(TITLES), key="compose_kind")]
+    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key, **implied}
     with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
-        kinds = {kind.menu.answer: name for name, kind in KINDS.items() if title in kind.menu.titles}
-        chosen = next(iter(kinds.values()))
-        menu = KINDS[chosen].menu
-        values |= menu.titles[title]
-        for choice in menu.choices:
-            _choose(choice, values, focus, config, (n_sentences, sentence))
-        if menu.question is not None:
-            chosen = kinds[_pick(menu.question.label, tuple(kinds), menu.question.key, menu.question.help)]
-        for choice in KINDS[chosen].menu.further_choices:
+        for choice in KINDS[chosen].choices:
             _choose(choice, values, focus, config, (n_sentences, sentence))
         name, help_text = say("what_if", "strength"), say("what_if", "strength.help")
         strength = st.slider(name, 0.0, 1.0, 1.0, 0.05, key="compose_strength", help=help_text, width=220)
@@ -204,8 +196,6 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
                 values["layers"] = [None]
 
 
-def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
-    chosen = st.segmented_control(
-        label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
-    )
+def _pick(label: str, options: Sequence[str], key: str) -> str:
+    chosen = st.segmented_control(label, options, default=options[0], required=True, key=f"compose_{key}")
     return chosen or options[0]
