@@ -85,6 +85,7 @@ def make(fields: dict[str, Any]) -> ModelConfig:
     return ModelConfig(**sizes | buckets | fields)
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("fields", pairwise(), ids=lambda fields: "-".join(map(str, fields.values())))
 def test_each_pair_of_fields_is_the_plain_pass(fields: dict[str, Any]) -> None:
     model = scramble(Encoder(make(fields))).double()
