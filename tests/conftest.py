@@ -27,6 +27,20 @@ settings.load_profile("playground")
 
 pytest.register_assert_rewrite("tests.browser.visitor")  # so that what went wrong is shown
 
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare torch, except in xdist's controller, which runs no test and would wait for it.
+
+    The tests run side by side, and their models are small: one thread. Another number rounds otherwise: all pass with
+    any. The first optimiser imports `torch._dynamo`, and in a training thread that fails while Streamlit changes
+    `sys.path`.
+    """
+    if config.getoption("dist", "no") == "no":
+        torch = importlib.import_module("torch")
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+        importlib.import_module("torch._dynamo")
+
+
 _IN_REAL_TIME = tuple(f"tests/{name}/" for name in ("attacks", "browser", "cluster", "deploy", "processes"))
 
 
@@ -50,16 +64,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave loaded packages out of garbage collection, and Streamlit's hundred loggers to the root: both cost time.
-
-    The tests run side by side, and their models are small: one thread, unless asked otherwise. Another number rounds
-    otherwise: all pass with any.
-    """
-    import torch
-
-    torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
-    # The first optimiser imports it, and in a training thread that fails while Streamlit changes `sys.path`.
-    importlib.import_module("torch._dynamo")
+    """Leave loaded packages out of garbage collection, and Streamlit's hundred loggers to the root: both cost time."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
