@@ -12,8 +12,7 @@ from playground.runs import pair_run
 from playground.training.tasks.translation import ENGLISH, TRANSLATE
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup, current_value, trained_network
-from playground.web.choices.shortcuts import cut_text
+from playground.web.choices.setup import current_setup, current_value, cut_text, trained_network
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.panels import fragment, keep_answer_place

@@ -10,13 +10,8 @@ from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session.experiments import (
-    Experiment,
-    join_variants,
-    seconds_of,
-    session_experiments,
-    training_data,
-)
+from playground.web.session.experiments import Experiment, join_variants, seconds_of, training_data
+from playground.web.session.own_models import session_experiments
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.panels import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render

@@ -22,7 +22,7 @@ from playground.views import regularisers as view
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
 from playground.web.components.drawings import draw_legend
-from playground.web.session import experiments
+from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.renderer import Live, read_options, render
@@ -70,7 +70,7 @@ def draw_answer(plan: Sequence[VariantRun] | None) -> None:
         scene = Scene(state_of(experiment))
         render(view.show_answer(scene, experiment_buttons.untrained_sentence(experiment.inputs, plan)), scene)
 
-    if experiments.session_experiments().get(PAGE) is None:
+    if own_models.session_experiments().get(PAGE) is None:
         render([Paragraph(say("regularisers", "answer-none"), "answer")])
     experiment_buttons.follow(follow_answer, PAGE, every=2.0)
 
@@ -81,7 +81,7 @@ def draw_start(name: str) -> None:
         "Start both runs",
         key=f"{PAGE}_ready_{name}",
         icon=":material/play_arrow:",
-        disabled=experiments.session_experiments().active_page() is not None,
+        disabled=own_models.session_experiments().active_page() is not None,
         on_click=_start_ready,
         args=(name,),
     )
@@ -137,7 +137,7 @@ if plan is not None:
     st.caption(f"About **{time}** here: {first.steps} steps each, on the same {n_train:,} sequences.{left_out}")
 with answer:
     draw_answer(plan)
-if experiments.session_experiments().get(PAGE) is not None:
+if own_models.session_experiments().get(PAGE) is not None:
     experiment_buttons.follow(follow_curves, PAGE)
     # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
     widgets.choice("regularisers_measure", "Curves of")

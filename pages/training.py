@@ -12,7 +12,8 @@ from playground.views.training import describe_shape, describe_size
 from playground.web.choices import shortcuts, widgets
 from playground.web.choices.setup import current_setup
 from playground.web.session import own_models
-from playground.web.session.experiments import machine_speed, session_experiments, training_data
+from playground.web.session.experiments import machine_speed, training_data
+from playground.web.session.own_models import session_experiments
 from playground.web.shared import experiment_buttons, panels
 from playground.web.views import training as live
 from playground.words import say

@@ -285,7 +285,7 @@ OWN: dict[str, Param] = {
     ),
     "attention_show": choice("one head", ("one head", "average of heads")),
     "attention_view": choice("lines", ("lines", "ranking", "entropy", "heads that link", "what heads are known for")),
-    "attention_why": choice("sources", ("sources", "what it moves")),
+    "attention_why": choice("sources", ("sources", "swap two words", "what it moves")),
     "attention_rival": choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_colours": choice("square root", ("square root", "linear")),
     "norms_view": choice("tokens", ("tokens", "statistics", "by hand")),

@@ -24,13 +24,15 @@ from playground.web.choices.open_page import follow_link, shows_example
 from playground.web.choices.setup import (
     current_setup,
     current_value,
+    cut_text,
+    explain_cut_text,
     is_late,
     keep_replaced,
     pinned_setup,
     recognised_weights,
     trained_network,
 )
-from playground.web.choices.shortcuts import cut_text, explain_cut_text, follow_move, weights_chosen
+from playground.web.choices.shortcuts import follow_move, weights_chosen
 from playground.web.components.drawings import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page

@@ -39,7 +39,7 @@ from playground.web.choices.setup import (
 from playground.web.components import announce, keep_in_browser, request_scroll
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
-from playground.web.session.experiments import session_experiments
+from playground.web.session.own_models import session_experiments
 from playground.web.shared import panels
 from playground.web.shared.navigation import lesson_name, page_named
 from playground.web.shared.panels import PageEndError

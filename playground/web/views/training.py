@@ -142,7 +142,7 @@ def draw_answer(plan: Plan | None) -> None:
             render([answer(experiment.inputs, step, right, state.data.baseline)])
 
     trained = own_models.session_models().trained
-    if experiments.session_experiments().get(PAGE) is not None:
+    if own_models.session_experiments().get(PAGE) is not None:
         experiment_buttons.follow(follow_answer, PAGE)
     elif trained is None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
@@ -229,7 +229,7 @@ def draw_others(runs: Sequence[TrainedNetwork]) -> None:
 
 def _open_run(trained: TrainedNetwork) -> None:
     """Show a network on every page; on this one with its settings and answers."""
-    own, recipe = experiments.session_experiments(), trained.recipe
+    own, recipe = own_models.session_experiments(), trained.recipe
     own_models.session_models().put(trained)
     if own.active_page() is None:
         own.discard(PAGE)

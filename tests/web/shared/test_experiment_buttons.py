@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.training import variants
 from playground.training.trainer import Speed
-from playground.web.session import experiments
+from playground.web.session import experiments, own_models
 from playground.web.session.own_models import OWN
 from playground.web.session.services import services
 from tests.waiting import running_jobs
@@ -141,7 +141,7 @@ def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: 
 @pytest.fixture
 def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """All AppTests are one session, which would have the experiments of one visitor alone."""
-    monkeypatch.setattr(experiments, "_until_disconnect", lambda own: own)
+    monkeypatch.setattr(own_models, "_until_disconnect", lambda own: own)
 
 
 @pytest.mark.usefixtures("two_visitors")
