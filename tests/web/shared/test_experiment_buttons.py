@@ -59,6 +59,7 @@ def lines(app: AppTest, page: str) -> list[list[float]]:
     return [array(traces, i, "y").tolist() for i in range(len(traces))]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("endless")
 @BOTH
 def test_start_leave_come_back_stop_and_start_again(page: str) -> None:

@@ -114,6 +114,7 @@ def test_what_can_not_be_trained_is_said_in_one_sentence_in_which_nothing_acts_a
 # --- a run
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.parametrize(
     ("task", "changes"),
     [("reverse", {"clip": 0.5, "dropout_residual": 0.1, "seed": 3}), ("seq2seq-reverse", {"distill": 0.5})],
