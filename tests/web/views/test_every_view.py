@@ -106,7 +106,7 @@ def test_tables_and_code_open(page: str) -> None:
     assert not app.code
     key, always, views = VIEWS[page]
     for view, own in views.items():
-        tables = (always | ({"norm_by_hand"} if view == "by hand" else own)) - {"norm_means"}
+        tables = (always | own) - {"norm_means"}
         code = "step-by-step_code" if page == "step_by_step" else f"{page}_code"
         open_panels(choose(app, **{key: view}), *(f"{table}_open" for table in tables), code)
         assert len(app.dataframe) == before + len(tables)
