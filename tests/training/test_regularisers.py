@@ -79,7 +79,7 @@ def cached_run(recipe: Recipe) -> Observed:
     return Observed(trainer, read)
 
 
-@pytest.mark.sampled(6)
+@pytest.mark.sampled(3)
 @pytest.mark.parametrize("switch", REGULARISERS)
 def test_weights_and_order_are_the_baselines(switch: str) -> None:
     plain, changed = (Trainer(CONFIG, recipe).network.state_dict() for recipe in (baseline(switch), switched(switch)))
@@ -114,6 +114,7 @@ def test_with_every_switch_off_a_run_is_a_plain_loop_of_torch() -> None:
     assert torch.equal(torch.cat(plain.rows)[:64], torch.randperm(64, generator=generator(0, "order")))
 
 
+@pytest.mark.long
 def test_without_the_causal_mask_the_next_character_is_looked_up() -> None:
     masked, unmasked = cached_run(COINS).trainer, cached_run(switched("causal")).trainer
     honest, looked_up = masked.history.evaluations[-1], unmasked.history.evaluations[-1]

@@ -7,6 +7,7 @@ answer-plain = The **plain run** gives **{ PERCENT($plain) }** right answers to 
 answer-seed = Largest change of { $runs }: **{ $title }** gives **{ PERCENT($right) }** right answers to new sequences, the plain run **{ PERCENT($plain) }**. Up to { $noise } points can be chance, and one seed can be luck: three tell more.
 answer-seeds = Largest change of { $runs }: **{ $title }** gives **{ PERCENT($right) }** right answers to new sequences, the plain run **{ PERCENT($plain) }**. Means of { $seeds } seeds, whose changes lie { $spread } points apart; up to { $noise } can be chance.
 
+ready = Set up
 ready-dropout = **Memorised, then dropout.** 100 sequences are memorised. With dropout no head can rely on one token: expect more right answers.
 ready-clipping = **Exploding, then clipping.** With large steps one long gradient ruins the weights. Clipping shortens it: expect only that run to learn.
 

@@ -6,7 +6,7 @@ import math
 import numpy as np
 
 from playground.training.network import Evaluation, History, Measure
-from playground.views.training import draw_accuracies, draw_gradients, draw_losses
+from playground.views.training import draw_gradients, draw_losses
 from playground.web.components.drawings import curve_data
 
 BATCHES = [2.123456] * 40
@@ -30,8 +30,10 @@ def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> 
         assert (line["colour"], line["width"]) == (trace["line"]["color"], trace["line"]["width"])
     assert data["lines"][0]["y"][0] == 2.123
     assert [line["dots"] for line in data["lines"]] == [False, True, True, False]
-    assert [line["dash"] for line in data["lines"]] == ["solid", "solid", "solid", "dash"]
     assert data["lines"][3]["note"] == "guessing: ln 13 = 2.56"
+    assert (data["x"], data["y"][0], data["titles"]) == ([-1, 101], 0, ["step", "loss, nats"])
+    norm = curve_data(draw_gradients([3.0] * 40, 100, 0.5))
+    assert (norm["log"], norm["y"], norm["legend"]) == (True, None, False)
 
 
 def test_what_is_no_finite_number_is_left_out() -> None:
@@ -42,15 +44,3 @@ def test_what_is_no_finite_number_is_left_out() -> None:
     train, validation = data["lines"][1:3]
     assert train["x"] == validation["x"] == [0, 20, 40]
     assert train["y"] == [2.0, 1.6, 1.2]
-
-
-def test_axes_are_the_figures() -> None:
-    figure = draw_losses(HISTORY, 100, 13)
-    loss, shares = curve_data(figure), curve_data(draw_accuracies(HISTORY, 100, 0.1))
-    assert loss["x"] == shares["x"] == [-1, 101]
-    assert loss["y"][0] == 0
-    assert (loss["log"], loss["percent"], shares["percent"]) == (False, False, True)
-    assert loss["titles"] == ["step", "loss, nats"]
-    assert loss["height"] == figure["layout"]["height"]
-    norm = curve_data(draw_gradients([3.0] * 40, 100, 0.5))
-    assert (norm["log"], norm["y"], norm["legend"]) == (True, None, False)
