@@ -1,7 +1,4 @@
-"""Named numbers of a state, which formulas ask for: `pattern[3,1,it,animal]`, `parameters.of[embeddings]`.
-
-Brackets hold places along the axes, by number from 0 or by name; of equal tokens the first counts.
-"""
+"""Named numbers of a state, `pattern[3,1,it,animal]`: places by number or by name, of equal tokens the first."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -294,14 +291,9 @@ def _network(view: LinkedView, name: Place) -> float | str:
         raise InputError("No network has been trained in this session.")
     if name == "now":
         return float(view.share_right)  # type: ignore[attr-defined]
-    results = trained.results
-    found: dict[Place, float | str] = {
-        "task": trained.task.name,
-        "steps": results.kept_step,
-        "right": results.validation_accuracy,
-        "baseline": results.baseline,
-    }
-    return _find(found, name, "number of a network")
+    names = {"steps": "kept_step", "right": "validation_accuracy"}
+    found: dict[str, float | str] = {"task": trained.task.name, **vars(trained.results)}
+    return _find(found, names.get(str(name), name), "number of a network")
 
 
 QUANTITIES: dict[str, Callable[..., Any]] = {

@@ -1,7 +1,4 @@
-"""What a training run depends on beside the architecture: a recipe, its task and data.
-
-Legend: N sequences, T tokens, T' targets of the longest.
-"""
+"""A training run's recipe, task and data. Legend: N sequences, T tokens, T' targets of the longest."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -28,10 +25,7 @@ _MAX_TEXT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Data, optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong.
-
-    Equal recipes and architectures give equal losses on one kind of device with as many threads.
-    """
+    """Data, optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong."""
 
     task: str = "reverse"
     text: str = ""
@@ -82,8 +76,8 @@ class Recipe:
         if not isinstance(self.text, str):
             raise RecipeError("text", self.text, "is not text", ("'some text'",))
         if len(self.text) > _MAX_TEXT:
-            works = f"{_MAX_TEXT:,} characters"
-            raise RecipeError("text", f"{self.text[:20]}…", f"has {len(self.text):,} characters", (works,))
+            reason = f"has {len(self.text):,} characters"
+            raise RecipeError("text", f"{self.text[:20]}…", reason, (f"{_MAX_TEXT:,} characters",))
         check_fields(self, RecipeError)
 
 

@@ -3,6 +3,7 @@
 import math
 import time
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from statistics import median
@@ -89,24 +90,17 @@ def learning_rate(step: int, recipe: Recipe) -> float:
 
 def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
     """Return the whole gradient's norm, (), scaled to `max_norm` if above it (Pascanu et al. 2013, algorithm 1)."""
-    parameters = list(parameters)
-    norm = torch.nn.utils.get_total_norm(p.grad for p in parameters if p.grad is not None)
-    if max_norm > 0:
-        torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
-    return norm
+    return torch.nn.utils.clip_grad_norm_(parameters, max_norm or math.inf)
 
 
 class BestWeights:
-    """A copy of the best weights, for early stopping (Prechelt 1998); without patience of the last good ones.
-
-    Good is no worse than untrained, or than guessing, ln(classes).
-    """
+    """A copy of the best weights (Prechelt 1998); without patience of the last no worse than untrained or guessing."""
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:
         self.patience = patience
         self._n_not_lower = 0
         self._lowest, self._highest_good = math.inf, guess_loss
-        self._copy = 0, _copy_weights(network)
+        self._copy = 0, deepcopy(network.state_dict())
 
     def update(self, network: nn.Module, step: int, validation_loss: float) -> None:
         """Copy the weights after a step if they are better or good."""
@@ -118,7 +112,7 @@ class BestWeights:
         self._lowest = min(self._lowest, validation_loss)
         self._n_not_lower = 0 if is_lower else self._n_not_lower + 1
         if is_lower if self.patience else validation_loss <= self._highest_good:
-            self._copy = step, _copy_weights(network)
+            self._copy = step, deepcopy(network.state_dict())
 
     @property
     def out_of_patience(self) -> bool:
@@ -134,10 +128,6 @@ class BestWeights:
         return copied_step
 
 
-def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
-
-
 Outcome = Literal["", "finished", "stopped early", "diverged"]
 
 DIVERGED, _RECENT = 10, 10
@@ -145,10 +135,7 @@ DIVERGED, _RECENT = 10, 10
 
 
 class Trainer:
-    """A recipe applied to an architecture, whose `vocab_size` and `dropout` do not count.
-
-    `data` are the recipe's, if at hand; without `watch` nothing is evaluated on the way. RecipeError if they don't fit.
-    """
+    """A recipe applied to an architecture; RecipeError if they don't fit. Without `watch`, it evaluates nothing."""
 
     def __init__(
         self,

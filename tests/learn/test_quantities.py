@@ -189,7 +189,6 @@ def trained_share() -> float:
 
 HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("pattern", 0, 1, 2, 4): lambda: weights()[2, 4],
-    ("pattern", 0, 1, "barks", "the"): lambda: weights()[2, 4],
     ("config", "d_ff"): lambda: 64,
     ("d_head",): lambda: 32 / 4,
     ("focus", "key"): lambda: 4,

@@ -14,14 +14,7 @@ from playground.model.init import Dropout
 from playground.training.network import Tagger, evaluate
 from playground.training.recipe import MASK_ID, OptimizerName, Recipe
 from playground.training.tasks import make_data
-from playground.training.trainer import (
-    BestWeights,
-    Trainer,
-    build_optimizer,
-    clip_gradient,
-    learning_rate,
-    mask_tokens,
-)
+from playground.training.trainer import BestWeights, Trainer, build_optimizer, clip_gradient, learning_rate, mask_tokens
 from tests.training.tiny import CONFIG, CPU, SMALL, flat_weights, train
 
 

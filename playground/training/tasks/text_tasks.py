@@ -1,7 +1,4 @@
-"""Windows of text, a token a character: which is hidden, which comes next. The end is held back.
-
-Legend: N windows, T characters in each.
-"""
+"""Windows of text, a token a character: which is hidden, which comes next. Legend: N windows, T characters."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -76,11 +73,7 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
 
 
 def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Tensor, Tensor, str]:
-    """Cut different windows of a text at random places; RecipeError if that can't be.
-
-    Returns the vocabulary, ids of what training may see, windows for training and validation, (N, width), and the
-    first of the latter as text.
-    """
+    """Return a vocabulary, the ids for training, windows of them and of the rest, (N, width), and the rest's first."""
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = tuple(sorted(kind for kind, _ in Counter(text).most_common(MAX_KINDS))) if recipe.text else PRINTABLE
     held_back = len(text) // HELD_BACK

@@ -1,7 +1,4 @@
-"""English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
-
-Legend: N sentences, T words in the longest.
-"""
+"""English sentences and their French, by a small grammar. Legend: N sentences, T words in the longest."""
 
 import re
 from collections.abc import Sequence
