@@ -80,8 +80,6 @@ def test_the_key_tells_networks_apart() -> None:
     assert len({trained(**change).key for change in changes}) == 5
     kept = trained()
     assert kept.key == trained_network.from_trainer(trainer()).key
-    assert kept.key.startswith("trained-")
-    assert kept.n_bytes == 2 * 4 * sum(parameter.numel() for parameter in kept.network.parameters())
     assert kept.initial_key == kept.key.replace("trained", "initial")
 
 
@@ -143,8 +141,7 @@ def test_a_bad_file_is_refused_in_one_sentence_before_it_costs_anything(words: s
     tracemalloc.stop()
     assert words in str(error.value)
     assert len(str(error.value)) < 400
-    assert "\n" not in str(error.value)
-    assert not set(str(error.value)) & set("<>[]")
+    assert not set(str(error.value)) & set("<>[]\n")
     assert seconds < 5
     assert memory < 20e6 + 20 * len(data)
 
