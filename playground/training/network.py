@@ -1,7 +1,4 @@
-"""An encoder with a head, or an encoder–decoder: scores, answers, and a run's history.
-
-Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions.
-"""
+"""Networks, their answers, a run's history. Legend: B sequences, T (Ts, Tt) tokens, C classes, S scored positions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace

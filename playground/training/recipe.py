@@ -73,8 +73,6 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.task not in TASK_NAMES:
             raise RecipeError("task", self.task, "is not a choice", TASK_NAMES)
-        if not isinstance(self.text, str):
-            raise RecipeError("text", self.text, "is not text", ("'some text'",))
         if len(self.text) > _MAX_TEXT:
             reason = f"has {len(self.text):,} characters"
             raise RecipeError("text", f"{self.text[:20]}…", reason, (f"{_MAX_TEXT:,} characters",))

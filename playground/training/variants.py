@@ -289,7 +289,7 @@ class Regulariser:
         return self.field not in TASKS[recipe.task].unused_fields
 
 
-_ALL = (
+_TEN = (
     Regulariser("dropout_attention", "Dropout on attention weights", 0.1),
     Regulariser("causal", "Causal mask", True),
     Regulariser("weight_decay", "Weight decay", 0.3),
@@ -302,7 +302,7 @@ _ALL = (
     Regulariser("dropout_residual", "Dropout at residual connections", 0.1),
 )
 
-REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
+REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _TEN}
 """By field, in Tutorial C's order."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}

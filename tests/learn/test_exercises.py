@@ -14,7 +14,6 @@ from playground.learn.exercise import (
     next_exercise,
     read_exercise,
     shipped_exercises,
-    sort_exercises,
 )
 from playground.link.opening import open_link
 from tests.learn.test_reading import WHOLE
@@ -99,7 +98,7 @@ def following(results: Results, after: str = "") -> str | None:
 
 
 def test_next_is_the_first_open_one_then_what_was_given_up_and_another_one_while_there_is_one() -> None:
-    order = [each.key for each in sort_exercises(ALL)]
+    order = [*ALL]
     assert [ALL[key].level for key in order] == sorted(each.level for each in ALL.values())
     first, second, third, *others = order
     assert (following({}), following({first: "found"}), following({}, after=first)) == (first, second, second)
