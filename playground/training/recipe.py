@@ -43,11 +43,9 @@ class Recipe:
     optimizer: OptimizerName = "adam"
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
-    """`paper`: up for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
+    """`paper`: up to `lr` in `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
     lr: Annotated[float, (1e-8, 10_000)] = 2e-3
-    """Of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
-    """Steps until that peak."""
 
     dropout_attention: Annotated[float, (0, 0.95)] = 0.0
     """Probability that an attention weight is zeroed."""
@@ -165,7 +163,6 @@ class Task:
     """Its word in links."""
     _: KW_ONLY
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Of the recipe."""
     ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
     ablation_small: int = 100
     has_decoder: bool = False
@@ -173,7 +170,6 @@ class Task:
     """Later tokens are hidden then."""
     reads_text: bool = False
     counts_symbols: bool = False
-    """Whether `n_symbols` counts."""
 
     def make_data(self, recipe: Recipe) -> "Data":
         """Return a recipe's data; RecipeError if there can be none."""

@@ -63,7 +63,6 @@ class TrainedNetwork:
     network: Network
     tokenizer: Tokenizer
     labels: tuple[str, ...]
-    """Of classes."""
     example: str
     results: Results
     key: str

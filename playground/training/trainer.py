@@ -97,8 +97,7 @@ class BestWeights:
     """A copy of the best weights (Prechelt 1998); without patience of the last no worse than untrained or guessing."""
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:
-        self.patience = patience
-        self._n_not_lower = 0
+        self.patience, self._n_not_lower = patience, 0
         self._lowest, self._highest_good = math.inf, guess_loss
         self._copy = 0, deepcopy(network.state_dict())
 
@@ -121,11 +120,10 @@ class BestWeights:
 
     def restore(self, network: nn.Module, step: int, *, diverged: bool) -> int:
         """Give a network its final weights; return their step."""
-        if not (self.patience or diverged):
-            return step
-        copied_step, weights = self._copy
-        network.load_state_dict(weights)
-        return copied_step
+        if self.patience or diverged:
+            step, weights = self._copy
+            network.load_state_dict(weights)
+        return step
 
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]

@@ -222,17 +222,3 @@ def test_what_the_base_of_the_small_english_learnt_is_in_its_table() -> None:
     assert ask("learnt", "recall", view=open_texts("attention", {"weights": ["english"]})) == fmean(rows)
     with pytest.raises(InputError, match="No network has been trained"):
         ask("network", "steps")
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        (("pattern", 9, 0, 0), "layers are 0 to 1"),
-        (("pattern", 0, 0, "cat", "dog"), "cat"),
-        (("parameters.of", "heads"), "attention"),
-        (("gradient.kept", "pre"), "pre-norm"),
-    ],
-)
-def test_what_is_not_there_is_said_in_a_sentence(asked: tuple[Any, ...], told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        ask(*asked)

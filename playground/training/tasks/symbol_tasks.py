@@ -34,7 +34,6 @@ _PUNCTUATION = frozenset('.,;:!?"')
 _ROUND = 1_024
 """Fewest sequences drawn at once."""
 
-
 Drawn = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Symbols, counted from 0, (N, T), and lengths, (N, 1)."""
 

@@ -30,15 +30,6 @@ def answers(examples: Examples) -> list[int]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_s_defaults_make_data(name: str) -> None:
-    task = TASKS[name]
-    recipe = Recipe(task=name, **task.defaults)
-    data = make_data(recipe)
-    assert (data.task, len(data.train), len(data.validation)) == (task, recipe.n_train, recipe.n_validation)
-    assert 0.04 < data.baseline < 0.6
-
-
-@pytest.mark.parametrize("name", TASKS)
 def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
     data = DATA[name]
     for part, n in ((data.train, 400), (data.validation, 60)):
