@@ -169,10 +169,7 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
     tensors, metadata = read_tensors(content), read_metadata(content)
     recipe, config, results = read_description(metadata)
     if config.n_layers > len(tensors) or config.max_len > MAX_COMPUTED_POSITIONS:
-        raise WeightsError(
-            f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions; it holds "
-            f"{len(tensors):,} tensors, and {MAX_COMPUTED_POSITIONS:,} positions are the most."
-        )
+        raise WeightsError(f"The file describes {config.n_layers:,} layers and {config.max_len:,} positions: too many.")
     check_budget(config, max_parameters)
     data = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
     if architecture(config, recipe, data) != config:

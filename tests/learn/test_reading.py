@@ -42,7 +42,7 @@ explanation: It is {= config[d_model] / config[n_heads] | .0f}.
         ("hints: [One., Two.]", "hints: [One.]", "at least 2"),
         ("cases: [{width: 64}, {width: 32}]", "cases: [{width: 64}, {depth: 32}]", "same names"),
         ("| .0f", "| 999999999f", "with a format"),
-        ("topic: shapes", "topics: shapes", "no such name here. 1 more errors"),
+        ("topic: shapes", "topics: shapes", "no such name here"),
         ("topic: shapes\n", "", "`topic`: this is missing"),
         ("level: 1", "level: [", "line 6: this is no YAML"),
         ("level: 1", "level: &a [*a]", "alias"),
