@@ -178,9 +178,6 @@ def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
     groups = _expert_groups(setup, locked)
     if not is_open:
         return
-    if setup["weights"] == "minilm":
-        label, icon = say("sidebar", "unlock"), ":material/lock_open:"
-        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
     for title, group in groups.items():
         if any(group.values()):
             st.markdown(f"**{title}**")
@@ -212,10 +209,6 @@ def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, b
         "seed": "seed" in locked,
     }
     return groups | {say("sidebar", "tokens"): {key: not no_effect.get(key, False) for key in _TOKENS}}
-
-
-def _unlock() -> None:
-    shortcuts.choose_values({key: current_value(key) for key in params.LOCKED} | {"weights": "random"})
 
 
 def _open_saved_link(file: UploadedFile) -> None:

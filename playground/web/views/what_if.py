@@ -130,9 +130,6 @@ def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
 
 # --- every kind of change
 
-CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
-CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
-
 TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
 """What can be changed, by what the menu calls it."""
 
@@ -170,10 +167,10 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
     match choice:
         case "head" | "own head":
             if choice == "head" or values["point"] in HEAD_POINTS:
-                is_every = _pick("Where", (CHOSEN_HEAD, EVERY_HEAD), "head") == EVERY_HEAD
-                values["head"] = None if is_every else focus.head
+                is_one = _pick("Where", ("the chosen head", "every head"), "head") == "the chosen head"
+                values["head"] = focus.head if is_one else None
         case "layers":
-            if _pick("In which layers", (EVERY_LAYER, CHOSEN_LAYER), "layers") == EVERY_LAYER:
+            if _pick("In which layers", ("every layer", "the chosen layer"), "layers") == "every layer":
                 values["layers"] = range(config.n_layers)
         case "sublayer":
             names = {name: sublayer for sublayer, name in SUBLAYERS.items()}
@@ -205,7 +202,5 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
 
 
 def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
-    chosen = st.segmented_control(
-        label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
-    )
-    return chosen or options[0]
+    more: Any = {"default": options[0], "required": True, "key": f"compose_{key}", "help": help_text}
+    return st.segmented_control(label, options, **more) or options[0]

@@ -7,7 +7,6 @@ preset = Start from
     .placeholder = a named architecture …
     .help = Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial with an example text brings that too.
 reset = Reset everything
-unlock = Unlock: same shape, random weights
 lines = Each line is a sentence of its own, in code too: no token sees another line.
 tokens = Tokens, masks and chance
 front = Your sentence, in English
