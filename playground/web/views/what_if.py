@@ -130,8 +130,8 @@ def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
 
 # --- every kind of change
 
-TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
-"""What can be changed, by what the menu calls it."""
+TITLES = {title: (name, implied) for name, kind in KINDS.items() for title, implied in kind.titles.items()}
+"""Kinds, and the arguments that are settled, by what the menu calls them."""
 
 
 def _draw_change_maker(lab: Lab, focus: Focus) -> None:
@@ -143,18 +143,10 @@ def _draw_change_maker(lab: Lab, focus: Focus) -> None:
 
 def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
     """Draw the choices; return the changes that they describe, at the focus."""
-    title = st.selectbox(say("what_if", "kind"), TITLES, key="compose_kind")
-    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
+    chosen, implied = TITLES[st.selectbox(say("what_if", "kind"), list(TITLES), key="compose_kind")]
+    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key, **implied}
     with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
-        kinds = {kind.menu.answer: name for name, kind in KINDS.items() if title in kind.menu.titles}
-        chosen = next(iter(kinds.values()))
-        menu = KINDS[chosen].menu
-        values |= menu.titles[title]
-        for choice in menu.choices:
-            _choose(choice, values, focus, config, (n_sentences, sentence))
-        if menu.question is not None:
-            chosen = kinds[_pick(menu.question.label, tuple(kinds), menu.question.key, menu.question.help)]
-        for choice in KINDS[chosen].menu.further_choices:
+        for choice in KINDS[chosen].choices:
             _choose(choice, values, focus, config, (n_sentences, sentence))
         name, help_text = say("what_if", "strength"), say("what_if", "strength.help")
         strength = st.slider(name, 0.0, 1.0, 1.0, 0.05, key="compose_strength", help=help_text, width=220)
@@ -201,6 +193,5 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
                 values["layers"] = [None]
 
 
-def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
-    more: Any = {"default": options[0], "required": True, "key": f"compose_{key}", "help": help_text}
-    return st.segmented_control(label, options, **more) or options[0]
+def _pick(label: str, options: Sequence[str], key: str) -> str:
+    return st.segmented_control(label, options, default=options[0], required=True, key=f"compose_{key}") or options[0]

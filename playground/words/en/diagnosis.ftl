@@ -5,7 +5,7 @@ invitation = Is your own encoder wrong? Bring the numbers that it computes. This
 
 answer-right = No mistake shows: **{ $differ }** of { $compared } tensors differ from the model's.
 answer-found = Found: { $mistakes }. **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }).
-answer-noise = No mistake, only noise, such as lower precision. **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }).
+answer-noise = Probably noise, such as lower precision: **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }).
 answer-unknown = No known mistake explains it, alone or in a pair. **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }). If you can, bring what was computed before it too.
 
 mistake = **{ $title }.** { $meaning }

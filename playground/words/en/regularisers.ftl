@@ -16,7 +16,7 @@ set-train = **Sequences it learns from**
 set-validation = **New sequences**
     .caption = Dotted: without learning; for accuracy, { $rule }. A line is a run with one seed. A cross: it *diverged* and ended there.
 table =
-    .caption = Means over the seeds. Gap: training minus validation. In use: the validation set again, one sequence at a time, without padding and with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points minus their lowest. Loss in nats.
+    .caption = Means over the seeds. Gap: training minus validation. In use: the validation set again, with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points minus their lowest. Loss in nats.
 
 does-dropout_attention = Some attention weights are 0 in this step, after the softmax, so that no head can rely on a single token.
 does-causal = Later characters are hidden: scores of later keys become −∞. Without it, a network can look the next one up, and learns little else.

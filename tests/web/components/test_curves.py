@@ -11,9 +11,9 @@ from playground.web.components.drawings import curve_data
 
 BATCHES = [2.123456] * 40
 LOOKS = [
-    Evaluation(0, Measure(2.0, 0.5), Measure(2.1, 0.25), 0),
-    Evaluation(20, Measure(1.6, 0.5), Measure(2.1, 0.25), 0),
-    Evaluation(40, Measure(1.2, 0.5), Measure(2.1, 0.25), 0),
+    Evaluation(0, Measure(2.0, 0.5), Measure(2.1, 0.25)),
+    Evaluation(20, Measure(1.6, 0.5), Measure(2.1, 0.25)),
+    Evaluation(40, Measure(1.2, 0.5), Measure(2.1, 0.25)),
 ]
 HISTORY = History(loss=BATCHES, evaluations=LOOKS)
 
@@ -38,7 +38,7 @@ def test_every_line_of_the_figure_is_drawn_with_its_numbers_in_four_digits() -> 
 
 def test_what_is_no_finite_number_is_left_out() -> None:
     """Of a run whose loss ran away, or whose evaluation failed; JSON has no word for it, and the browser would stop."""
-    broken = Evaluation(60, Measure(math.nan, 0), Measure(math.inf, 0), 0)
+    broken = Evaluation(60, Measure(math.nan, 0), Measure(math.inf, 0))
     data = curve_data(draw_losses(History(evaluations=[*LOOKS, broken]), 100, 13))
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     train, validation = data["lines"][1:3]

@@ -12,6 +12,7 @@ LINKS: tuple[dict[str, object], ...] = (
 )
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("link", LINKS, ids=range(len(LINKS)))
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens(page: str, link: dict[str, object]) -> None:
