@@ -1,6 +1,6 @@
 """The live page Training: settings, a run that is followed, and its network."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -8,7 +8,7 @@ import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.accounting.readable import duration
-from playground.charts.chart import Item, Paragraph
+from playground.charts.chart import Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
@@ -177,27 +177,22 @@ def draw_answer(plan: Plan | None) -> None:
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
-    """Draw the progress bar and the curves so far."""
+    """Draw the progress bar, the curves so far, and how each step went."""
     experiment_buttons.show_progress(experiment, status_sentence(experiment))
     if experiment.status == "failed":
         st.error(experiment.error)
-    _render(experiment, partial(view.show_curves, grows=not experiment.ended))
-
-
-def follow_details(experiment: Experiment[TrainingState]) -> None:
-    """Draw how each step went."""
-    _render(experiment, partial(view.show_details, grows=not experiment.ended))
+    if experiment.state is not None:
+        scene, grows = Scene(experiment.state), not experiment.ended
+        details = tuple(view.show_details(scene, grows=grows))
+        panel = Panel("", say("training", "details"), details, ":material/monitoring:")
+        render([*view.show_curves(scene, grows=grows), panel], scene)
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention while it is learnt."""
-    _render(experiment, partial(view.show_attention, options=read_options(PAGE)))
-
-
-def _render(experiment: Experiment[TrainingState], show: Callable[[Scene[TrainingState]], Iterator[Item]]) -> None:
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        render(show(scene), scene)
+        render(view.show_attention(scene, read_options(PAGE)), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:

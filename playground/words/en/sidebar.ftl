@@ -34,8 +34,6 @@ minilm-moves = Moving a control opens a trained encoder of the small English.
 minilm-train = MiniLM is too large to train here: the controls show its kind in small, which is trained instead.
 
 nearest = :orange-badge[nobody has trained this one yet] The page shows the nearest that is there: **{ $name }**.
-compare = Compare both
-    .help = Before and after training, side by side.
 new-words = :orange-badge[{ $n } of { $tokens } tokens are new to it] { $words }. Sentences that it knows:
 too-long = Training would take about { $time }; this server trains for { $most } at most.
 train = Train it, about { $time }
