@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -217,25 +218,18 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
 def offer_network(trained: TrainedNetwork) -> None:
     """Draw what can be done with a network."""
     st.caption(describe_origin(trained, current_value("run")))
+    name = f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors"
+    look: Any = {"key": "training_look", "icon": ":material/visibility:", "type": "primary"}
+    take: Any = {
+        "key": "training_download",
+        "mime": "application/octet-stream",
+        "icon": ":material/download:",
+        "on_click": "ignore",
+    }
     with st.container(horizontal=True):
-        st.button(
-            say("training", "look"),
-            key="training_look",
-            icon=":material/visibility:",
-            type="primary",
-            on_click=shortcuts.choose_run,
-            args=(trained,),
-            help=say("training", "look.help"),
-        )
-        st.download_button(
-            say("training", "download"),
-            services().turns.defer(lambda: save(trained)),
-            file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
-            mime="application/octet-stream",
-            key="training_download",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        label, help_text = say("training", "look"), say("training", "look.help")
+        st.button(label, on_click=shortcuts.choose_run, args=(trained,), help=help_text, **look)
+        st.download_button(say("training", "download"), services().turns.defer(lambda: save(trained)), name, **take)
     st.caption(say("training", "keep-link") if own_models.is_shared(trained) else say("training", "keep-file"))
 
 
