@@ -63,7 +63,6 @@ ODD: tuple[dict[str, object], ...] = (
     {"norm": "none", "residual": False, "n_heads": 1, "n_layers": 1, "positions": "none", "n_segments": 0},
     {"norm": "rms", "fused_qkv": True, "head_merge": "reshape", "activation": "silu", "gated": True},
     {"d_model": 15, "n_heads": 15, "norm": "scalar", "positions": "sinusoidal-doubled", "sentence": 3},
-    {"tokenizer": "bpe", "vocab_size": 300, "text": "hello world", "max_len": 5, "scale_embeddings": True},
     {"tokenizer": "word", "text": "x", "encdec_target": "x", "attention_show": "average of heads"},
     {"weights": "minilm", "tokenizer": "wordpiece", "text": "\u200b", "attention_hide": True},
     {"weights": "minilm", "tokenizer": "wordpiece", "text": "é\u0301 ﷽ [MASK] 🙂 שלום\x00\x1b ☃ 漢字"},
