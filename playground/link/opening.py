@@ -161,7 +161,7 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
         max_parameters: of a model that is run; a larger one can be looked at.
 
     Raises:
-        InputError: no link of a playground, an empty text, or a link of another version.
+        InputError: no link of a playground, or an empty text.
         UnavailableError: a network trained or a file opened in somebody's browser.
         PretrainedError: the trained encoder is not on this machine.
     """
@@ -194,12 +194,6 @@ def _read_texts(
     texts: Texts, weights: Weights | None = None
 ) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...]]:
     texts = query.normalise(texts)
-    version = texts.get("v", [query.VERSION])[-1]
-    if version != query.VERSION:
-        raise InputError(
-            f"Another version of the playground made this link, v={quote_text(version, longest=12)}; this one knows "
-            f"v={query.VERSION}."
-        )
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
     has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
