@@ -18,6 +18,7 @@ from playground.text import words
 CONFIG = ModelConfig(vocab_size=3, d_model=8, n_heads=2, n_layers=2, d_ff=8)
 
 
+@pytest.mark.long
 def test_modules_are_there_when_they_are_asked_for_and_not_before() -> None:
     program = """
 import sys, playground

@@ -221,7 +221,7 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
 
 
 def _fold_steps(lab: Lab, found: Explanation | None, options: Options) -> Group:
-    items: list[Item] = [Control("attention_why", say("attention", "steps"), say("attention", "steps.help"))]
+    items: list[Item] = [Control("attention_why", say("attention", "steps.show"), say("attention", "steps.help"))]
     if options["attention_steps"] and found is not None:
         items += STEPS[options["attention_why"]](found, lab)
     return Group("why_steps", (Panel("attention_steps", say("attention", "steps"), tuple(items)),))

@@ -17,6 +17,7 @@ from playground.link.lab import Lab
 from playground.link.opening import split_link
 from playground.link.params import DEFAULT_TEXT, RECIPE, SHARED, TRAINING, UNBOUND, page_parameters, write_changed
 from playground.link.query import Settled, Texts
+from playground.pages import page_at
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
@@ -163,7 +164,7 @@ def current_parameters() -> dict[str, list[str]]:
         hidden.add("lesson")  # nobody is in it
     values = current_values({*SHARED, *UNBOUND, *page_parameters(page)} - hidden)
     texts = write_changed(values)
-    if values["text"] != DEFAULT_TEXT:
+    if values["text"] != DEFAULT_TEXT and page_at(page).runs_text:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: params.write_all(values[key]) for key in ("query", "key")}
     pinned = session_choices().pinned

@@ -52,6 +52,7 @@ parts =
     .caption = This difference ({ NUM($lead) }) by what wrote the two keys' vectors. Bars to the right favour { $key }, to the left { $rival }.
 
 steps = How it comes about
+    .show = Show
     .help = sources: what wrote the two vectors. swap two words: the same head in the swapped sentence. what it moves: the value behind the weight.
 sources = A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. Each part of { $key } is shown minus that of { $rival }, as the softmax sees only differences.
     .alt = Bars: parts of the difference of two keys' scores, by source of the keys' vectors

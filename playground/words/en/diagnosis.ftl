@@ -30,7 +30,6 @@ searching = Looking for what explains it …
 checked = Checked: { $name }.
 example = See it done: try a wrong encoder
     .name = an example, the sidebar's model with one mistake
-    .help = The sidebar's model, with one mistake that many make.
 
 steps = Check your own encoder
 build = **1. Build the sidebar's encoder in your own code, with its weights.** The sidebar has the code: **More**, *Take it with you*.
