@@ -92,8 +92,9 @@ def test_the_pinned_side_is_a_view_of_its_own() -> None:
 
 
 def test_what_is_repaired_is_told_and_nothing_else_is_lost() -> None:
-    view = open_link(f"{SMALL}&n_heads=5&norm=junk&seed=3&n_layer=7&v=1&b_n_heads=5&b_seed=x")
+    view = open_link(f"{SMALL}&n_heads=5&norm=junk&seed=3&n_layer=7&v=1&layer=9&head=9&b_n_heads=5&b_seed=x")
     assert (view.config.n_heads, view.config.norm, view.values["seed"]) == (4, "layer", 3)
+    assert (view.focus.layer, view.focus.head) == (1, 3)
     for part in (
         "n_heads=5",
         "norm=“junk”",
