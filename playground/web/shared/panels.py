@@ -41,8 +41,7 @@ from playground.web.choices.setup import (
     settle_tokens,
     trained_network,
 )
-from playground.web.components import ask_before_reload
-from playground.web.components.drawings import CHANGES_KEY, draw_chips, draw_token_chips
+from playground.web.components import CHANGES_KEY, ask_before_reload, draw_chips, draw_token_chips
 from playground.web.session import caches, own_models
 from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.session.own_models import session_experiments

@@ -33,7 +33,7 @@ from playground.web.choices.setup import (
     trained_network,
 )
 from playground.web.choices.shortcuts import follow_move, weights_chosen
-from playground.web.components.drawings import draw_copy_link
+from playground.web.components import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page
 from playground.web.shared.panels import as_one_element, fragment
@@ -53,7 +53,7 @@ EXPERT = "expert"
 """Key of the experts' expander, whose widgets are drawn only while it is open: two dozen, on every page."""
 
 
-def draw(export_button: Callable[[], None]) -> Callable[[], None]:
+def draw(export: Callable[[], None]) -> Callable[[], None]:
     """Draw the sidebar; return the function that fills its expanders, after the page."""
     open_requested_page()
     with st.container(key="state_bar", horizontal=True, gap="small"):
@@ -79,11 +79,17 @@ def draw(export_button: Callable[[], None]) -> Callable[[], None]:
             with expert:
                 _draw_expert(setup, locked)
         with more:
-            export_button()
+            _draw_export_button(export)
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
             saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
 
     return draw_expanders
+
+
+@fragment
+def _draw_export_button(export: Callable[[], None]) -> None:
+    if st.button("Take it with you", key="export", icon=":material/download:", width="stretch"):
+        export()
 
 
 @fragment

@@ -1,4 +1,4 @@
-"""The button “Take it with you” and its dialog: code, and the run's data."""
+"""The dialog “Take it with you”: code, and the run's data."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -20,7 +20,7 @@ from playground.web.session.experiments import training_data
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.navigation import current_page
-from playground.web.shared.panels import PageEndError, draw_in_turn, fragment
+from playground.web.shared.panels import PageEndError, draw_in_turn
 from playground.web.shared.renderer import session_view
 from playground.web.shared.saving import current_link, file_name
 from playground.web.views.training import make_plan
@@ -30,8 +30,8 @@ _READ = """import json, numpy as np
 run = np.load("{file}", allow_pickle=False)
 about, array = json.loads(str(run["about"])), run["{name}"]"""
 
-BUTTON = "export"
-"""Key of the button; those of the downloads are it and the kind."""
+KEY = "export"
+"""What the keys of the downloads begin with."""
 
 
 # --- the code of what is on the screen
@@ -86,13 +86,6 @@ EXPORTS: dict[str, Callable[[], Export]] = {
 # --- the dialog
 
 
-@fragment
-def export_button() -> None:
-    """Draw the button."""
-    if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
-        show_export()
-
-
 @st.dialog("Take it with you", width="large")
 def show_export() -> None:
     """Open the dialog."""
@@ -131,7 +124,7 @@ def draw_code() -> None:
 def _offer(
     name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
 ) -> None:
-    key, icon = f"{BUTTON}_{name.rpartition('.')[2]}", ":material/download:"
+    key, icon = f"{KEY}_{name.rpartition('.')[2]}", ":material/download:"
     st.download_button(
         f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
     )

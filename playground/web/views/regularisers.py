@@ -17,7 +17,7 @@ from playground.training.variants import REGULARISERS, SIZES, VariantRun, Varian
 from playground.views import regularisers as view
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components.drawings import draw_legend
+from playground.web.components import draw_legend
 from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
