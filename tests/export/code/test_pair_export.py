@@ -12,7 +12,7 @@ from playground.export.written import Export
 from playground.runs.pair_run import run_pair
 from playground.text import words
 from tests.export.code.test_python_file import SMALL
-from tests.export.code.written import code_cells, complaints, run_here
+from tests.export.code.written import complaints, run_here
 
 SOURCE, TARGET = ["the cat sees", "the big cat sees a small house"], ["le chat voit"]
 VARIANTS = [
@@ -38,11 +38,6 @@ def test_a_pair_runs_and_gives_the_pages_numbers(config: ModelConfig, sentence: 
     assert run_here(code)["config"] == config
     (tmp_path / "pair.py").write_text(code, encoding="utf-8")
     assert complaints(tmp_path / "pair.py") == ""
-
-
-def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    exec("\n".join(code_cells(export(SMALL).notebook())), {})
-    assert "are those of the page" in capsys.readouterr().out
 
 
 def test_without_a_token_there_is_nothing_to_write() -> None:
