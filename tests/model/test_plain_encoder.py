@@ -60,6 +60,7 @@ def make(fields: dict[str, Any]) -> ModelConfig:
 DRAWN = [{name: Random(f"{i} {name}").choice(values) for name, values in VALUES.items()} for i in range(120)]
 
 
+@pytest.mark.sampled(16)
 @pytest.mark.parametrize("fields", [fields for fields in DRAWN if fits(fields)], ids=str)
 def test_every_value_of_every_field_is_the_plain_pass(fields: dict[str, Any]) -> None:
     model = scramble(Encoder(make(fields))).double()

@@ -108,6 +108,7 @@ def test_bpe_pieces_are_readable_and_cover_the_text() -> None:
     assert bpe(300).encode_batch(["é"]).tokens == [["⟨C3⟩", "⟨A9⟩"]]
 
 
+@pytest.mark.long
 def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time() -> None:
     vocab_size = 1_234
     tokenizer = bpe(vocab_size)

@@ -70,6 +70,7 @@ CLASSES = {
 """How the encoder's names begin in Hugging Face's classes, and tensors beside the encoder."""
 
 
+@pytest.mark.sampled(6)
 @pytest.mark.parametrize("kind", CLASSES)
 @pytest.mark.parametrize("wrapper", ["", "_orig_mod.module."])
 def test_of_every_class_the_encoder_is_taken(kind: str, wrapper: str, tmp_path: Path) -> None:

@@ -59,6 +59,7 @@ def lines(app: AppTest, page: str) -> list[list[float]]:
     return [array(traces, i, "y").tolist() for i in range(len(traces))]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("endless")
 @BOTH
 def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
@@ -148,7 +149,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     press(second, "training_start")
     assert not running_jobs()
-    assert status_text(second).startswith("All 5 steps are done.")
+    assert status_text(second).startswith("The run finished at step 5; the weights of step 5 are kept.")
     assert second.session_state[OWN].trained is first.session_state[OWN].trained
     assert "answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
@@ -160,4 +161,4 @@ def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
     app = measured(training_page(**OWN_TEXT))
     assert not services().pool._jobs
     ended(press(app, "training_start"))
-    assert status_text(app) == "All 5 steps are done."
+    assert status_text(app) == "The run finished at step 5; the weights of step 5 are kept."
