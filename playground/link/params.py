@@ -197,7 +197,7 @@ _IN_PANELS = {
     "attention_drawing": "attention_show attention_hide attention_colours",
     "attention_steps": "attention_why",
     "attention_closer": "attention_view",
-    "norms_closer": "norms_view norms_norm norms_by_token",
+    "norms_closer": "norms_view norms_norm norms_by_token norm_numbers_1 norm_numbers_2",
     "positions_closer": "positions_view",
     "positions_table": "position_table",
     "gradient_six": "gradient_of",

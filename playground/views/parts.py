@@ -17,6 +17,7 @@ from playground.accounting.readable import in_units
 from playground.charts.chart import Axis, Control, Group, Heatmap, Item, Options, Paragraph, Table, Widget, fill_panel
 from playground.charts.colour_scales import Colours
 from playground.charts.figure import Array
+from playground.charts.heads import LEAST_CELL
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.language import family
@@ -159,16 +160,15 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
         columns=Axis("", lambda _: titles, place="parts_column", options={"side": "top", "dtick": 1}),
         chosen=chosen,
         click=say("parts", "table.click"),
-        bar="",
+        bar="right",
         hover="%{y}, %{x}",
         more="more right answers",
         opens="parts_cell",
         number=".2f",
-        written=".2f",
         colours=lambda _: Colours({"zmin": CHANCE, "zmax": 1}),
         gap=1,
         height_of=lambda n_rows: 96 + 22 * n_rows,
-        least_cell=46,
+        least_cell=LEAST_CELL,
         table=write_cells,
         table_title=say("parts", "table.numbers"),
         compares=False,

@@ -142,14 +142,14 @@ def _draw_list(unknown: str) -> None:
     if following is not None:
         _button("begin", "play_arrow", partial(_open, following.key), "primary", n=n_found)
     for level, of_level in groupby(sort_exercises(exercises), lambda each: each.level):
-        st.header(say("exercises", "level", level=level), anchor=False)
-        for topic, of_topic in groupby(of_level, lambda each: each.topic):
-            name, buttons = st.columns([1, 6], vertical_alignment="center")
-            name.caption(topic)
-            with buttons.container(horizontal=True, gap="small"):
-                for each in of_topic:
-                    result, key = _ICONS.get(results.get(each.key, "")), f"exercise_open_{each.key}"
-                    st.button(each.title, key=key, on_click=_open, args=(each.key,), icon=result)
+        with st.expander(say("exercises", "level", level=level)):
+            for topic, of_topic in groupby(of_level, lambda each: each.topic):
+                name, buttons = st.columns([1, 6], vertical_alignment="center")
+                name.caption(topic)
+                with buttons.container(horizontal=True, gap="small"):
+                    for each in of_topic:
+                        result, key = _ICONS.get(results.get(each.key, "")), f"exercise_open_{each.key}"
+                        st.button(each.title, key=key, on_click=_open, args=(each.key,), icon=result)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)
