@@ -7,8 +7,9 @@ import pytest
 
 from playground import EncoderDecoder, ModelConfig
 from playground.errors import InputError
-from playground.export.code import Place, export_pair
+from playground.export.code import export_pair
 from playground.export.written import Export
+from playground.link.opening import Focus
 from playground.runs.pair_run import run_pair
 from playground.text import words
 from tests.export.code.test_python_file import SMALL
@@ -28,7 +29,7 @@ def export(config: ModelConfig, sentence: int = 0, target: list[str] = TARGET) -
         EncoderDecoder(config, tokenizer.vocab_size, 11),
         words(SOURCE).encode_batch(SOURCE), tokenizer.encode_batch(target), sentence, 0,
     )  # fmt: skip
-    return export_pair(run, tokenizer.vocab_size, seed=11, place=Place(1, 2, 1))
+    return export_pair(run, tokenizer.vocab_size, seed=11, focus=Focus(1, 2, 1, 0))
 
 
 @pytest.mark.parametrize("config", VARIANTS)
