@@ -15,13 +15,10 @@ from tests.export.code.test_python_file import SMALL
 from tests.export.code.written import run_here
 
 ARCHITECTURES: list[dict[str, Any]] = [
-    {},
-    {"norm_placement": "pre", "final_norm": True, "first_norm": False},
-    {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False},
-    {"norm": "none", "residual": False, "positions": "none"},
+    {"norm_placement": "pre", "final_norm": True, "first_norm": False, "positions": "rotary", "n_kv_heads": 2},
+    {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False, "qk_norm": True},
+    {"norm": "none", "residual": False, "positions": "alibi", "window": 2, "global_every": 2},
     {"norm": "scalar", "share_layers": True, "positions": "learned", "embedding_norm": True},
-    {"positions": "rotary", "n_kv_heads": 2, "qk_norm": True},
-    {"positions": "alibi", "window": 2, "global_every": 2},
     {"positions": "relative", "relative_buckets": 8, "fused_qkv": True, "d_embedding": 8, "n_segments": 2},
 ]
 
