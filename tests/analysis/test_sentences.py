@@ -25,6 +25,7 @@ from playground.analysis.sentences import (
     read_depths,
     sentence_vector,
     token_contributions,
+    token_weights,
 )
 from playground.model.changes import Change
 from playground.runs.encoder_run import run
@@ -116,6 +117,8 @@ def test_the_trained_models_contributions_add_up_to_its_cosines(pooling: Pooling
             first, second = ((depths.final[side], depths.padding[side]) for side in (i, j))
             parts = token_contributions(first, second, pooling)
             assert parts.sum() == pytest.approx(float(similarity[i, j]), abs=1e-5)
+        weighted = token_weights(depths.padding[i], pooling) @ depths.final[i]
+        np.testing.assert_allclose(weighted, depths.pooled[pooling][-1, i], atol=1e-6)
 
 
 LIST = ["The film wasn't unbearably good.", "I enjoyed it.", "It is the longest of all these sentences, by far."]
