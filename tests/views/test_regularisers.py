@@ -34,7 +34,7 @@ from playground.views.regularisers import (
     tabulate_effects,
     tabulate_runs,
 )
-from playground.web.components.drawings import curve_data
+from playground.web.components import curve_data
 from tests.views.scenes import parts_of
 
 N_STEPS = 6
