@@ -88,7 +88,7 @@ def test_pages_come_back_as_they_were(stack: ExitStack, tmp_path: Path, browser:
         lambda: "attention_pattern" in visitor.charts() and "answers₃" in visitor.labels(), "the new sentence"
     )
 
-    visitor.open("/attention?weights=english&n_layers=2&d_model=8").press("n_heads", "ArrowLeft")
+    visitor.open("/attention?weights=english&n_layers=1&d_model=8").press("n_heads", "ArrowLeft")
     visitor.eventually(lambda: visitor.query().get("n_heads") == ["2"], "two heads in the link")
     missing = visitor.page.get_by_text("nobody has trained this one yet")
     expect(missing).to_be_visible()
