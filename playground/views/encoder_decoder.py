@@ -33,7 +33,6 @@ from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
-from playground.training.recipe import EOS
 from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence, source_places
 from playground.training.trained_network import TrainedNetwork
 from playground.words import say
@@ -81,8 +80,7 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
     yield Paragraph(say("encoder_decoder", "next", **find_next(pair, options)), "answer")
     if translator is not None:
         yield Paragraph(say("encoder_decoder", "written", text=" ".join(pair.run.target.tokens[1:])))
-        case, numbers = find_translation(pair)
-        yield Paragraph(say("encoder_decoder", f"written-{case}", **numbers), "caption")
+        yield Paragraph(say("encoder_decoder", f"written-{check_translation(pair)}"), "caption")
     yield from show_attention(pair, options)
     yield Paragraph(say("encoder_decoder", "run", **describe_run(pair)), "caption")
     yield show_next_tokens(pair, options)
@@ -118,13 +116,9 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
 def describe_run(pair: Pair) -> dict[str, Any]:
     """Return sizes, weights, and parameters."""
     config, run = pair.run.config, pair.run
-    count = count_encoder_decoder(config, pair.vocabulary.vocab_size)
-    halves = count.by(lambda term: term.name.partition(".")[0])
-    return {
-        "source": run.source.n_real, "target": run.target.n_real, "cut": pair.n_cut, "layers": config.n_layers,
-        "heads": config.n_heads, "weights": pair.weights, "total": f"{count.total:,}",
-        "encoder": f"{halves['encoder']:,}", "decoder": f"{halves['decoder']:,}", "output": f"{halves['fc']:,}",
-    }  # fmt: skip
+    total = count_encoder_decoder(config, pair.vocabulary.vocab_size).total
+    sizes = {"source": run.source.n_real, "target": run.target.n_real, "layers": config.n_layers}
+    return {**sizes, "heads": config.n_heads, "cut": pair.n_cut, "weights": pair.weights, "total": f"{total:,}"}
 
 
 def _chosen_position(pair: Pair, options: Options) -> int:
@@ -148,16 +142,12 @@ def _as_ids(words: Sequence[str]) -> torch.Tensor:
     return torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
 
 
-def find_translation(pair: Pair) -> tuple[str, dict[str, Any]]:
-    """Return whether the translation is `right`, `wrong` or `open`, and its least sure word."""
-    run, written = pair.run, [*pair.run.target.tokens[1:], EOS]
-    certainty = [float(run.next_words(position).max()) for position in range(run.target.n_real)]
-    least = int(np.argmin(certainty))
-    numbers: dict[str, Any] = {"word": quote_token(written[least]), "percent": 100 * certainty[least]}
-    right = translate_rightly(run.source.tokens)
+def check_translation(pair: Pair) -> str:
+    """Return whether the translation is `right`, `wrong` or, of no sentence of the grammar, `open`."""
+    right = translate_rightly(pair.run.source.tokens)
     if right is None:
-        return "open", numbers
-    return ("right", numbers) if written[:-1] == right else ("wrong", numbers | {"right": " ".join(right)})
+        return "open"
+    return "right" if list(pair.run.target.tokens[1:]) == right else "wrong"
 
 
 def count_aligned(pair: Pair, pattern: Array) -> int | None:
@@ -165,10 +155,9 @@ def count_aligned(pair: Pair, pattern: Array) -> int | None:
 
     None if the translation is not the grammar's.
     """
-    words = pair.run.source.tokens
-    if pair.translator is None or list(pair.run.target.tokens[1:]) != translate_rightly(words):
+    if pair.translator is None or check_translation(pair) != "right":
         return None
-    places = source_places(_as_ids(words))[0].numpy()
+    places = source_places(_as_ids(pair.run.source.tokens))[0].numpy()
     return int((pattern[:-1].argmax(-1) == places).sum())
 
 
@@ -199,8 +188,6 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
         click=say("encoder_decoder", "grid.click"),
         opens="encdec_pattern",
         saved_as=f"{attention}_attention_all_heads",
-        table=lambda _: pd.DataFrame(patterns.max(axis=(2, 3))).rename_axis("layer").rename_axis("head", axis=1),
-        table_title="Every head's largest weight",
     )
     kind = attention.replace(" ", "-")
     aligned = count_aligned(pair, patterns[layer, head]) if attention == "cross" else None
@@ -223,11 +210,6 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
         saved_as=f"{attention}_attention_layer{layer}_head{head}",
     )
     yield Control(pair.key("attention"), say("encoder_decoder", "attention"))
-    controls = (
-        Control(places[0], say("encoder_decoder", "layer"), high=n_layers - 1),
-        Control(places[1], say("encoder_decoder", "head"), high=n_heads - 1),
-    )
-    yield Group("", controls, is_row=True)
     yield Columns(((pattern,), (Group("", (grid,), is_late=True),)), shares=(3, 2))
 
 

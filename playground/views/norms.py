@@ -19,7 +19,6 @@ from playground.charts.chart import (
     Item,
     Options,
     Paragraph,
-    Table,
     Vectors,
     fill_panel,
     token_axis,
@@ -41,14 +40,13 @@ PARTS = {
 
 
 def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield lengths by depth, why, one norm at work, and a closer view."""
+    """Yield lengths by depth, why, what training makes of depth, and a closer view."""
     first, last = median_lengths(scene.now)[[0, -1]]
     sizes = {"layers": scene.now.config.n_layers, "tokens": scene.now.n_real}
     yield Paragraph(say("norms", "answer", first=first, last=last, **sizes), "answer")
     case, numbers = find_cause(scene.now)
     why = Paragraph(say("norms", f"why-{case}", **numbers))
     yield Group("", (lengths_by_depth(scene), why), is_proof=True)
-    yield from show_norm_effect(scene)
     deep = {name: describe_lost(change(n_layers=12, norm_placement=name)) for name in ("pre", "post")}
     yield Paragraph(say("norms", "trained", **deep))
     title = say("norms", "closer")
@@ -56,7 +54,8 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield the chosen view."""
+    """Yield what the layer's norms do to the token, and the chosen view."""
+    yield from show_norm_effect(scene)
     yield Control("norms_view", say("norms", "view"), say("norms", "view.help"))
     yield from VIEWS[options["norms_view"]](scene, options)
 
@@ -236,15 +235,13 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     points = streams.norm_points(run)
     name, ends = list(points.items())[min(options["norms_norm"], len(points) - 1)]
     x, out = (vectors[token] for vectors in ends)
-    normalised, off = streams.normalise_by_hand(x, run.config)
-    numbers = pd.DataFrame({"x": x, "normalised": normalised, "out": out}).rename_axis("feature")
+    _, off = streams.normalise_by_hand(x, run.config)
     items: tuple[Item, ...] = (
         Control("norms_norm", say("norms", "by-hand.norm"), high=len(points) - 1),
         Paragraph(say("norms", "by-hand", name=name, token=quote_place(run.tokens, token))),
         Paragraph(streams.formula(run.config), "formula"),
         Paragraph(streams.formula_with_numbers(x, run.config), "formula"),
         Paragraph(say("norms", "by-hand.checked", off=off, features=x.size, out=out[0]), "caption"),
-        Table(key="norm_by_hand", frame=lambda _: numbers, is_folded=True, compares=False),
     )
     yield Group("norm_by_hand", items)
 

@@ -217,8 +217,6 @@ def show_addition(scene: Scene[Lab]) -> Iterator[Item]:
     """Yield how a row is added to an embedding."""
     run, rows = scene.now.run, table_rows(scene.now)
     vectors = run.arrays["embed.tokens"][~run.padding]
-    yield Paragraph(positions.sum_formula(run.config), "formula")
-    yield Paragraph(positions.sum_with_numbers(vectors, rows, scene.focus.query), "formula")
     shares, cosines = positions.addition(vectors, rows[: len(vectors)])
     yield Paragraph(say("positions", "addition", low=shares.min(), high=shares.max(), cosine=cosines.mean()))
 

@@ -110,7 +110,7 @@ def _answer_what_the_layer_does(walk: Walk) -> str:
     lengths = dict(zip(names, map(l2, (*walk.first_sum, *walk.second_sum)), strict=True))
     case = "added" if walk.config.residual else "alone"
     token, layer = quote_place(walk.layer.run.tokens, walk.query), walk.layer.layer
-    return say("steps", f"answer-{case}", token=token, layer=layer, stages=len(order(walk.config)), **lengths)
+    return say("steps", f"answer-{case}", token=token, layer=layer, **lengths)
 
 
 def explain_symbols(stage: str, formulas: Sequence[str]) -> str:
@@ -133,8 +133,10 @@ _NORMS = ("norm after attention", "first norm", "norm after feed-forward", "seco
 def _work_out_stage(walk: Walk, stage: str) -> Iterator[Item]:
     step = work_out(walk, stage)
     yield Columns(tuple(tuple(Paragraph(each, "formula") for each in lines) for lines in (step.formulas, step.numbers)))
-    yield Paragraph(explain_symbols(stage, step.formulas), "caption")
-    yield Paragraph(say("steps", "check", off=step.off), "caption")
+    behind = (explain_symbols(stage, step.formulas), say("steps", "check", off=step.off))
+    yield Panel(
+        "", say("steps", "symbols"), tuple(Paragraph(each, "caption") for each in behind), ":material/functions:"
+    )
     yield from _show_changes(walk, list_changed_points(walk, stage))
 
 

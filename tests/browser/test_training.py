@@ -110,7 +110,7 @@ def test_the_browser_asks_before_a_reload_while_a_run_goes_on(visitor: Visitor) 
 def test_a_reload_and_a_link_bring_back_what_was_trained(visitor: Visitor, classmate: Visitor) -> None:
     visitor.open(SHORT)
     press(visitor, "start")
-    expect_status(visitor, "All 50 steps are done")
+    expect_status(visitor, "The run finished at step 50")
     expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
     loss = final_loss(visitor.settled())
     visitor.page.reload()

@@ -1,6 +1,5 @@
 """The view Encoder-decoder as a function on values: masks, weights, next tokens and counts of pairs run here."""
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ import plotly.graph_objects as go
 import pytest
 import torch
 
-from playground import EncoderDecoder, ModelConfig, count_parameters, open_link
+from playground import EncoderDecoder, ModelConfig, open_link
 from playground.charts.chart import Chart, HeadGrid
 from playground.charts.draw import draw_chart
 from playground.charts.heads import LEAST_CELL
@@ -26,10 +25,10 @@ from playground.views.encoder_decoder import (
     MASKS,
     N_ROWS,
     Pair,
+    check_translation,
     count_aligned,
     describe_run,
     find_next,
-    find_translation,
     pair_scene,
     rank_next_tokens,
     show_attention,
@@ -104,9 +103,6 @@ def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_
     assert grid.chosen == {"encdec_layer": 2, "encdec_head": 2}
     patterns = pair.run.patterns["cross"] * ~pair.run.target.padding[:, None]
     np.testing.assert_array_equal(grid.weights(pair), patterns)
-    drawn = draw_chart(grid, Scene(pair)).now
-    assert drawn.table is not None
-    np.testing.assert_array_equal(drawn.table(), patterns.max(axis=(2, 3)))
 
 
 @pytest.mark.parametrize("line", [0, 1])
@@ -142,7 +138,6 @@ def test_parameters_are_those_that_the_model_holds() -> None:
     numbers = describe_run(pair)
     model = EncoderDecoder(pair.run.config, pair.vocabulary.vocab_size)
     assert numbers["total"] == f"{sum(each.numel() for each in model.parameters()):,}"
-    assert numbers["encoder"] == f"{count_parameters(pair.run.config).total:,}"
 
 
 # --- the trained example, and links
@@ -156,20 +151,16 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     expected: PairRun = run_pair(translator.network, *batches)  # type: ignore[arg-type]
     np.testing.assert_array_equal(pair.run.patterns["cross"], expected.patterns["cross"])
     assert " ".join(pair.run.target.tokens[1:]) == FRENCH
-    assert find_translation(pair)[0] == "right"
+    assert check_translation(pair) == "right"
     assert count_aligned(pair, expected.patterns["cross"][1, 3]) == 8
     assert find_next(pair, options(pair, layer=1, head=3, position=3))["token"] == "`noir`"
-    unsure = replace(pair, run=replace(pair.run, logits=0.5 * pair.run.logits))
-    least = min(unsure.run.next_words(position).max() for position in range(9))
-    assert find_translation(unsure)[1] == {"word": "`blanche`", "percent": 100 * least}
-    long = example("the cat sees the dog in the house with the cow under the door")
-    assert find_translation(long)[0] == "wrong"
+    assert check_translation(example("the cat sees the dog in the house with the cow under the door")) == "wrong"
 
 
 @pytest.mark.parametrize("sentence", ["the elephant sees Chat", "the cat " * 6, "the $x$ `y` **z** <b> [a](b) 🙂 " * 3])
 def test_what_is_no_sentence_of_the_grammar_is_translated_all_the_same(sentence: str) -> None:
     pair = example(sentence)
-    assert find_translation(pair)[0] == "open"
+    assert check_translation(pair) == "open"
     assert parts_of(show_encoder_decoder(Scene(pair), options(pair)))
 
 

@@ -52,7 +52,7 @@ def batches(n: int) -> list[float]:
 
 def evaluations(n: int, every: int = 30) -> list[Evaluation]:
     return [
-        Evaluation(step, Measure(2.5 - step / n, step / n), Measure(2.6 - step / n, 0.5 * step / n), 100.4 * step)
+        Evaluation(step, Measure(2.5 - step / n, step / n), Measure(2.6 - step / n, 0.5 * step / n))
         for step in range(0, n + 1, every)
     ]
 

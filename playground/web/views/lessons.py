@@ -82,9 +82,9 @@ def _draw_list(problem: str = "") -> None:
     if problem:
         st.warning(problem)
     draw_cards(lessons, "lessons_cards", has_link=True)
-    st.header(say("lessons", "own"), anchor=False)
-    st.markdown(say("lessons", "own-file"))
-    saving.draw_uploader(say("lessons", "upload"), "lesson_file", _open_file, max_upload_size=1)
+    with st.expander(say("lessons", "own")):
+        st.markdown(say("lessons", "own-file"))
+        saving.draw_uploader(say("lessons", "upload"), "lesson_file", _open_file, max_upload_size=1)
 
 
 def _draw_lesson(name: str, lesson: Lesson) -> None:

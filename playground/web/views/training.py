@@ -7,13 +7,14 @@ from functools import partial
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from playground.accounting.readable import duration
 from playground.charts.chart import Item, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import params, query
 from playground.link.params import RECIPE, STRENGTHS, TASK_TITLES, write_all
-from playground.training.network import Sample, Tagger, answer_examples, next_token_probabilities
+from playground.training.network import Sample, Tagger, answer_examples, next_token_probabilities, right_answer
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS
 from playground.training.tasks.symbol_tasks import MadeUpTask
@@ -94,6 +95,30 @@ def keep_network(slot: OwnModels, state: TrainingState, _status: JobStatus) -> N
 
 def _task() -> str:
     return TASK_TITLES[current_value("training_task")]
+
+
+def draw_task() -> Plan | None:
+    """Draw the task, what the network reads and answers, and its cost; return the plan, if there is one."""
+    widgets.menu("training_task", say("training", "task"), on_change=shortcuts.use_task_defaults)
+    task = TASKS[_task()]
+    st.markdown(say("training", f"question-{task.name}"))
+    if task.reads_text:
+        placeholder = say("training", "text.placeholder")
+        widgets.text("training_text", say("training", "text"), height=90, placeholder=placeholder)
+    plan = experiment_buttons.plan_or_error(make_plan)
+    if plan is not None:
+        config, recipe = plan
+        data, time = experiments.training_data(recipe), duration(experiments.machine_speed().seconds(config, recipe))
+        right = task.join(right_answer(data, data.validation.targets[0]))
+        st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
+        small = "yes" if query.trains_small(current_setup().state.asked) else "no"
+        shape, size = view.describe_shape(config), view.describe_size(config, data)
+        st.caption(say("training", "architecture", small=small, shape=shape, size=size))
+    experiment_buttons.draw_buttons(PAGE, plan, create_experiment)
+    if plan is not None:
+        batch = min(recipe.batch_size, len(data.train))
+        st.caption(say("training", "cost", time=time, steps=recipe.steps, batch=batch, seed=str(recipe.seed)))
+    return plan
 
 
 def draw_settings(plan: Plan | None) -> None:

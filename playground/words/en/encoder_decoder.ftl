@@ -1,10 +1,10 @@
 # How does a decoder read what the encoder wrote?
 # $read, $token, $query, $key: tokens in markdown. $percent: a probability. $weight: of attention.
 
-terms = The *encoder* reads the source sentence once. The *decoder* writes the target, token by token. In *cross-attention* it looks at what the encoder wrote for each source token.
-source = What to look at
+terms = The *encoder* reads the source once. The *decoder* writes the target, token by token. In *cross-attention* it looks at what the encoder wrote.
+source = Source
 no-text = Type a sentence into “Your text”: it is the source that the encoder reads.
-english = English sentence for the encoder
+english = English sentence
     .another = Another
 own = Target text for the decoder, a line for each of your sentences
     .settings = The encoder sees its whole source, whatever the sidebar's causal switch says. Weights of an encoder alone are not used: both halves are then random, drawn from the sidebar's seed.
@@ -16,38 +16,36 @@ next = After { $read }, the decoder's next token is { $token }, with a probabili
 }, layer { $layer }, head { $head } attends from { $query } most to { $key }, with weight **{ WEIGHT($weight) }**.
 
 written = The decoder writes: **{ $text }**
-written-right = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. The translation is right.
-written-wrong = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. By its grammar it would be *{ $right }*.
-written-open = It is least sure of { $word }, with { NUM($percent, digits: 4) }%. It has not learnt sentences like this one: what it writes is a guess. A phrase is *article (adjective) (colour) noun*; a verb joins the first two, prepositions join more.
+written-right = The translation is right.
+written-wrong = The translation is wrong.
+written-open = It has not learnt sentences like this one: what it writes is a guess.
 
 attention = Which attention
-layer = layer, counted from 0
-head = head, counted from 0
 grid =
     .alt = Attention of { $layers } × { $heads } heads as thumbnails: { $attention }
-    .caption = **Every head, small.** Colours grow with the square root of the weight. Click a head to open it.
+    .caption = Every head. Click one to open it.
     .click = The open head. Arrow keys open its neighbours.
 pattern =
     .alt = Attention weights of { $attention }, layer { $layer }, head { $head }: queries in rows, keys in columns
     .caption = **{ $name }, layer { $layer }, head { $head }.** { $attention ->
-        [encoder-self] Row = source token. It looks at the source (columns), in both directions.
-        [decoder-self] Row = target token that the decoder reads. It looks at the target (columns), never ahead.
-       *[cross] Row = target token that the decoder reads. It looks at the encoder's output (columns).
+        [encoder-self] Row = source token, column = source token, in both directions.
+        [decoder-self] Row = target token, column = target token, never ahead.
+       *[cross] Row = target token, column = source token.
     }
     .click = The chosen step, in its row. Click a row, or use the arrow keys, to choose another.
-aligned = For { $aligned } of { $words } words, the largest weight lies on the word that is translated. Layer 1, head 1 finds the gender: where an article is written, it looks at the noun.
+aligned = For { $aligned } of { $words } words, the largest weight lies on the word that is translated.
 
-run = { $source } + { $target } tokens (source + target) · { $layers } × { $heads } heads in each half · { $weights ->
+run = { $source } + { $target } tokens · { $layers } × { $heads } heads in each half · { $weights ->
     [random] :orange-badge[untrained: random weights]
     [trained] trained here
    *[translator] trained example
 }{ $cut ->
     [0] {""}
    *[other] {" "}· { $cut } tokens are cut off
-} · { $total } parameters: encoder { $encoder }, decoder { $decoder }, output map { $output }
-logits = The decoder gives every token a score, its *logit*. The softmax turns these into probabilities. [BOS] marks the beginning, [EOS] the end.
+} · { $total } parameters
+logits = The softmax turns every token's score, its *logit*, into a probability. [BOS] marks the beginning, [EOS] the end.
     .title = What comes next?
-step = step: the token that the decoder reads, by its position
+step = step
     .so-far = So far: { $text }
 
 training = What this translator has learnt, and its words

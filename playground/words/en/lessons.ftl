@@ -2,10 +2,10 @@
 
 which = Which lesson?
 first = Begin with **{ $title }**.
-brings = A lesson brings a sentence and settings of its own. Its button **End** brings yours back.
+brings = A lesson brings settings of its own; its button **End** brings yours back.
 begin = Begin
-link-and-file = Link and file
-own = Your own
+link-and-file = Link
+own = A lesson of your own
 own-file = A lesson is a file in YAML: words, links and exercises, step by step. Save the file of one of these lessons, change it in an editor and open it here: you get one link for your students.
 upload = Open a lesson's file
 all = All lessons

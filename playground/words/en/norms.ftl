@@ -11,7 +11,7 @@ answer = The tokens' vectors go from **{ NUM($first) }** to **{ NUM($last) }** o
 
 lengths =
     .alt = Median length by depth of the residual stream and of the outputs of attention and feed-forward
-    .caption = A vector's length is its L2 norm, $\sqrt{"{"}\sum_i x_i^2{"}"}$. Lines are medians over tokens, bands hold all tokens but outliers. *Residual stream*: what passes from layer to layer. *Attention*, *feed-forward*: what these two parts of a layer add.
+    .caption = Length is the L2 norm. Lines are medians over tokens, bands hold all tokens but outliers. *Residual stream*: what passes from layer to layer. *Attention*, *feed-forward*: what they add to it.
     .reading = After the last layer, lengths go from { NUM($shortest) } to { NUM($longest) }.
     .click = The chosen layer. Arrow keys choose its neighbours.
 
@@ -42,7 +42,7 @@ numbers =
     .reading = Length { NUM($before) } → { NUM($normalised) } normalised → { NUM($after) }.
 
 trained = **Trained with 12 layers.** Pre-norm: { $pre } Post-norm: { $post }
-closer = Look closer: every token, every norm
+closer = Look closer: one norm at work, every token
 view = Look closer
     .help = tokens: lengths token by token. statistics: mean and standard deviation around every norm. by hand: one norm with its formula.
 

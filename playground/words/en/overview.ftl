@@ -1,9 +1,9 @@
 # What happens to a sentence in an encoder?
 
-lead = See what a transformer encoder does with your sentence, test what you think it does, and train one yourself.
+lead = See what a transformer encoder does with your sentence, and train one yourself.
 path = Your sentence's path, box by box
 
-chips = Chips are tokens with their numbers: dashed if special or padding, thin red if unknown. Press one to make it the *query*, the token that asks (thickest frame). The other red frame is the *key*, the token that is asked.
+chips = Chips are tokens with their numbers: dashed if special or padding, thin red if unknown. Press one to make it the *query* (thickest frame); the other red frame is the *key*.
 chip = position { $position }, { $below }, { $kind ->
     [special] added by the tokenizer
     [unknown] not in the vocabulary: “{ $text }”
@@ -11,7 +11,7 @@ chip = position { $position }, { $below }, { $kind ->
 }
 padding = padding, masked
 why = Opens the page Attention, which splits this weight by what caused it.
-stages = A box is a step with its shape: (tokens, features), for attention heads × (tokens, tokens). Lines past boxes are *residual connections*. Press a box to open its page. This encoder has **{ $parameters } parameters** (numbers that training adjusts). Your sentence takes **{ $flops } million floating-point operations** in its matrix products.
+stages = A box is a step with its shape. Lines past boxes are *residual connections*. Press a box to open its page. This encoder has **{ $parameters } parameters**; your sentence takes **{ $flops } million floating-point operations**.
 costs = **Before and now.** { $costs }
 
 shapes = Every shape, in order

@@ -1,10 +1,10 @@
 # How is one vector computed, number by number?
 # $token, $query, $key: tokens as code. $before, $read, $between, $made: lengths of vectors.
 
-answer-added = In layer { $layer }, { $token } is computed in { $stages } stages. Attention adds a vector of length **{ NUM($read) }**, read from the tokens, to one of length { NUM($before) }. The feed-forward network adds one of length **{ NUM($made) }** to one of length { NUM($between) }.
-answer-alone = In layer { $layer }, { $token } is computed in { $stages } stages, without residual connections. Attention turns a vector of length { NUM($before) } into one of length **{ NUM($read) }**, the feed-forward network one of length { NUM($between) } into one of length **{ NUM($made) }**.
+answer-added = In layer { $layer }, { $token } comes in with length { NUM($before) }. Attention adds a vector of length **{ NUM($read) }**; to the sum, of length { NUM($between) }, the feed-forward network adds one of length **{ NUM($made) }**.
+answer-alone = In layer { $layer }, without residual connections, attention turns { $token } from length { NUM($before) } to **{ NUM($read) }**, the feed-forward network from { NUM($between) } to **{ NUM($made) }**.
 
-idea-embedding = A token becomes a vector: its row of the token table. Vectors for its position and its *segment* (first or second text of a pair) may be added. This happens once, before layer 0.
+idea-embedding = A token becomes a vector: its row of the token table. Vectors for its position and its *segment* (first or second text of a pair) may be added.
 idea-vectors = A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added.
 idea-projections = Three learned maps turn every token's vector into a query, a key and a value.
 idea-fused = One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by head: those of q, then of k, then of v.
@@ -34,7 +34,7 @@ projections = The queries, keys and values of head { $head }. Row = token, colum
 
 vectors =
     .alt = Heatmap of vectors: { $names }
-vectors-embedding = The rows above *sum* add up to it. The row *embedding* is what enters layer 0: the sum, after a norm or a map if the encoder has one here.
+vectors-embedding = *sum* adds up the rows before it. *embedding* is what enters layer 0.
 vectors-norm-of-q-and-k = The query's length goes from { NUM($query) } to { NUM($query_after) }, the key's from { NUM($key) } to { NUM($key_after) }.
 vectors-rotation = A vector has two rows, so that its pairs stand below one another: numbers 0 and { $half }, and so on. The fastest pair turns by { NUM($fastest) } radians per token, the slowest by { NUM($slowest, digits: 2) }: it repeats after { $period } tokens. Lengths stay the same.
 vectors-products = The query of { $query } and the key of { $key }. The last row adds up to their *dot product*.
@@ -66,7 +66,8 @@ matrix = The frame marks { $query } and { $key }; click a cell to choose others.
 mask = The scores of every query with every key; grey is −∞. Hidden from { $query }: { $hidden } of { $keys } keys.
 pattern = The weights of every query: the *pattern* of head { $head }. Each row adds up to 1.
 
-check = Recomputed with these formulas from what the model put in, in 64 bits: the largest difference from the model is { NUM($off, digits: 2) }.
+check = Recomputed in 64 bits from what the model put in, the largest difference from the model is { NUM($off, digits: 2) }.
+symbols = The symbols, and a check
 
 changes = **What if: here your changes act.** { $names }. The model goes on with what they set.
 changed-keys = The { $title } of every key as your changes set it; the paler bar is what the model computed. A score of −∞ has no bar.
@@ -83,7 +84,7 @@ stage = Stage
 move-back = Back
 move-next = Next
 place = { $at } of { $of }
-ways = Go through it as tutorial { $tutorial } does
+ways = In the order of { $tutorial }
 path = Order
     .help = as the data moves: from the embedding to the output. as tutorial B: from attention outwards, the order of { $tutorial }.
 

@@ -139,7 +139,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     press(second, "training_start")
     assert not running_jobs()
-    assert status_text(second).startswith("All 5 steps are done.")
+    assert status_text(second).startswith("The run finished at step 5; the weights of step 5 are kept.")
     assert second.session_state[OWN].trained is first.session_state[OWN].trained
     assert "answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
@@ -151,4 +151,4 @@ def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
     app = measured(training_page(**OWN_TEXT))
     assert not services().pool._jobs
     ended(press(app, "training_start"))
-    assert status_text(app) == "All 5 steps are done."
+    assert status_text(app) == "The run finished at step 5; the weights of step 5 are kept."

@@ -7,8 +7,7 @@ from tests.web.app_test import PAGES, open_page, without_error
 LINKS: tuple[dict[str, object], ...] = (
     {},
     {"untrained": "true", "n_layers": 1},
-    {"positions": "none", "causal": "true"},
-    {"norm": "none", "residual": "false", "mask": -1, "b_n_layers": 4},
+    {"norm": "none", "residual": "false", "positions": "none", "mask": -1, "b_n_layers": 4},
     {"weights": "minilm", "b_weights": "english", "b_n_layers": 1, "b_d_model": 64, "b_n_heads": 4},
 )
 
