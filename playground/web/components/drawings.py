@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 import streamlit as st
 
@@ -162,23 +162,14 @@ def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
     _focus_line(key=FOCUS_KEY, data={**data, "colour": palette.FOCUS}, on_moved_change=on_move)
 
 
-class Chip(NamedTuple):
-    """One change."""
+def draw_chips(
+    chips: Sequence[Mapping[str, str | bool]], on_switch: Callable[[], None], on_take_back: Callable[[], None]
+) -> None:
+    """Draw changes: `text` as in the link, `name`, `is_on`, `reason` why it cannot apply, `note` what it waits for.
 
-    text: str
-    """As in the link; what a press sends back."""
-    name: str
-    """In a few words."""
-    is_on: bool
-    reason: str = ""
-    """Why it cannot apply."""
-    note: str = ""
-    """What it waits for."""
-
-
-def draw_chips(chips: Sequence[Chip], on_switch: Callable[[], None], on_take_back: Callable[[], None]) -> None:
-    """Draw the chips; a press is in the session as `KEY.switched`, or as `KEY.taken`."""
-    data = {"chips": [chip._asdict() for chip in chips], "colour": palette.CHANGE}
+    A press is in the session as `KEY.switched`, or as `KEY.taken`.
+    """
+    data = {"chips": chips, "colour": palette.CHANGE}
     _change_chips(key=CHANGES_KEY, data=data, on_switched_change=on_switch, on_taken_change=on_take_back)
 
 

@@ -7,7 +7,6 @@ import streamlit as st
 
 from playground.accounting.readable import in_units
 from playground.config import ModelConfig
-from playground.errors import InputError
 from playground.export import data
 from playground.export.code import Place, export_pair, export_run, export_training
 from playground.export.written import FILE_NAME, Export, save_weights
@@ -39,7 +38,8 @@ BUTTON = "export"
 
 
 def _export_encoder() -> Export:
-    setup = _setup_with_text()
+    setup = current_setup()
+    panels.require_text(setup, say("sidebar", "data.no-text"))
     run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
     is_own = setup.weights not in ("random", "minilm")
@@ -58,8 +58,9 @@ def _export_encoder() -> Export:
 
 def _export_pair() -> Export:
     is_example = current_value("encdec_source") == "trained example"
-    setup = current_setup() if is_example else _setup_with_text()
-    pair = find_pair(setup, session_view("encoder-decoder").values)
+    if not is_example:
+        panels.require_text(current_setup(), say("sidebar", "data.no-text"))
+    pair = find_pair(current_setup(), session_view("encoder-decoder").values)
     widgets = "encdec_example" if is_example else "encdec"
     trained = caches.APP.trained_pair(pair.weights)
     own = None if trained is None else save_weights(trained)
@@ -72,13 +73,6 @@ def _export_pair() -> Export:
 def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
     with services().turns.take():
         return export_training(config, recipe, training_data(recipe))
-
-
-def _setup_with_text() -> Lab:
-    setup = current_setup()
-    if not setup.text.sentences:
-        raise InputError(say("sidebar", "data.no-text"))
-    return setup
 
 
 EXPORTS: dict[str, Callable[[], Export]] = {
