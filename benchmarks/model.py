@@ -16,7 +16,7 @@ from playground.model.attention import AttentionMask, attend
 from playground.model.init import DROPOUT_POINTS, set_dropout
 from playground.presets import PRESETS
 from playground.runs import encoder_run
-from playground.runs.forward_pass import intervention_trace
+from playground.runs.encoder_run import intervention_trace
 from playground.text import Batch, words
 from playground.weights import load_weights
 from playground.weights.huggingface import read_config

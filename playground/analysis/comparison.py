@@ -16,8 +16,7 @@ from playground.errors import InputError
 from playground.model import Encoder
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.arrays import FLOAT32_ROUNDING, Array
-from playground.runs.encoder_run import Run
-from playground.runs.forward_pass import Sources
+from playground.runs.encoder_run import Run, Sources
 from playground.runs.variant_runs import Variant, run_variants
 from playground.text import Batch
 

@@ -18,7 +18,7 @@ from playground.model import Encoder
 from playground.model.encoder import layer_masks
 from playground.model.positions import alibi_slopes, distance_buckets, frequencies, sinusoids
 from playground.runs.arrays import Array, to_array
-from playground.runs.forward_pass import read_rows, run_rows
+from playground.runs.encoder_run import read_rows, run_rows
 from playground.text import Batch
 
 SWAP_ROUNDING = 1e-6

@@ -29,8 +29,7 @@ from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.model import Encoder, Trace
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import Run
-from playground.runs.forward_pass import Rows, run_rows
+from playground.runs.encoder_run import Rows, Run, run_rows
 
 MOST_NUMBERS = 8_000_000
 """In a file: 32 MB in fp32."""

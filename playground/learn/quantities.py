@@ -32,8 +32,7 @@ from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
 from playground.model.positions import wavelengths
 from playground.runs.arrays import Array
-from playground.runs.encoder_run import LayerRun
-from playground.runs.forward_pass import intervention_trace, read_rows, run_rows
+from playground.runs.encoder_run import LayerRun, intervention_trace, read_rows, run_rows
 from playground.text.wording import quote_word
 from playground.training.network import evaluate
 from playground.training.recipe import Recipe, architecture

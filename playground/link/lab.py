@@ -20,8 +20,7 @@ from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs import encoder_run, pair_run
 from playground.runs.budget import MAX_PARAMETERS, check_budget, check_pair_budget
-from playground.runs.encoder_run import LayerRun, Run
-from playground.runs.forward_pass import intervention_subject
+from playground.runs.encoder_run import LayerRun, Run, intervention_subject
 from playground.runs.pair_run import PairRun
 from playground.text import Batch, Sentences, Tokenizer, build_tokenizer, split_sentences
 from playground.training.network import write_targets

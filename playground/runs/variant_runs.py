@@ -14,8 +14,16 @@ from playground.model import Encoder, Trace
 from playground.model.changes import Change
 from playground.runs.arrays import Array, to_array
 from playground.runs.budget import check_interrupted, check_kept
-from playground.runs.encoder_run import Run, residual_points
-from playground.runs.forward_pass import EMBEDDINGS, Rows, Sources, intervention_trace, read_rows, run_rows
+from playground.runs.encoder_run import (
+    EMBEDDINGS,
+    Rows,
+    Run,
+    Sources,
+    intervention_trace,
+    read_rows,
+    residual_points,
+    run_rows,
+)
 from playground.text import Batch
 
 MAX_AT_ONCE = 8_000_000

@@ -17,8 +17,7 @@ from playground.errors import InputError
 from playground.model.change_texts import write_formula
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
-from playground.runs.encoder_run import run, trace_layer
-from playground.runs.forward_pass import intervention_subject
+from playground.runs.encoder_run import intervention_subject, run, trace_layer
 from playground.text import characters
 from tests.analysis.test_walkthrough import assert_close
 from tests.analysis.walks import small_encoder

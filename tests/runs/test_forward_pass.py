@@ -9,8 +9,7 @@ import torch
 from playground import Encoder, ModelConfig
 from playground.model import Trace, causal_and_padding
 from playground.presets import PRESETS
-from playground.runs.encoder_run import run
-from playground.runs.forward_pass import read_rows, run_rows
+from playground.runs.encoder_run import read_rows, run, run_rows
 from playground.text import words
 from playground.text.tokenizer import draw_vectors
 from tests.model.reference import scramble

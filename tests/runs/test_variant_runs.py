@@ -10,8 +10,7 @@ from playground.errors import InterventionError, TooLargeError
 from playground.model.changes import Change
 from playground.presets import PRESETS
 from playground.runs import variant_runs
-from playground.runs.encoder_run import run
-from playground.runs.forward_pass import intervention_trace
+from playground.runs.encoder_run import intervention_trace, run
 from playground.runs.variant_runs import MAX_VECTORS, MAX_WORK, can_afford, count_affordable, run_batch, run_variants
 from playground.text import characters
 from tests.changes import made, several

@@ -12,7 +12,7 @@ from playground.errors import InputError
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.model import Encoder
-from playground.runs.forward_pass import read_rows
+from playground.runs.encoder_run import read_rows
 from playground.text.wording import quote_text
 from playground.views.diagnosis import show_diagnosis, show_steps
 from playground.web.choices.setup import current_setup
