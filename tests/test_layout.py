@@ -191,7 +191,7 @@ BUDGETS = {
     "playground/mistakes": 860,
     "playground/model": 1_860,
     "playground/runs": 810,
-    "playground/text": 1_010,
+    "playground/text": 1_000,
     "playground/training": 1_950,
     "playground/views": 5_470,
     "playground/weights": 1_050,

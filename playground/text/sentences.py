@@ -34,7 +34,6 @@ def split_sentences(text: str, max_sentences: int = MAX_SENTENCES, name: str = "
     if len(text) > MAX_CHARACTERS:
         notes.append(f"The {name} has {len(text):,} characters; only the first {MAX_CHARACTERS:,} are used.")
         text = text[:MAX_CHARACTERS]
-
     lines = LINE_BREAK.split(replace_surrogates(text))
     cleaned = [CONTROL.sub(" ", line) for line in lines]
     if cleaned != lines:
