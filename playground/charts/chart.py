@@ -122,7 +122,7 @@ class Curves(Chart[S]):
     x: Axis[S]
     y: Callable[[Sequence[Array]], AxisOptions]
     marks: Mapping[str, float] = field(default_factory=dict)
-    """Vertical lines, by their names."""
+    """Vertical lines on a logarithmic axis, by their names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -140,9 +140,6 @@ class Bars(Chart[S]):
     stacked: bool = False
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
     """The line below a label."""
-    order: Callable[[str], Any] | None = None
-    grey: Callable[[S], Sequence[bool]] | None = None
-    """Labels that cannot have a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,8 +233,6 @@ class Table(Generic[S]):
     row_height: int | None = None
     most_rows: int | None = None
     missing: str | None = None
-    is_folded: bool = False
-    title: str = "The numbers"
     is_markdown: bool = False
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
 
@@ -269,7 +264,6 @@ class Menu:
     label: str
     names: Mapping[Any, str]
     help: str = ""
-    takes_text: bool = False
 
 
 @dataclass(frozen=True)

@@ -51,11 +51,6 @@ def _name_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(name_place(shortened(token), i) for i, token in enumerate(tokens))
 
 
-def token_labels(tokens: Sequence[str]) -> list[str]:
-    """Return the same for Plotly's axes."""
-    return list(map(escape, token_names(tokens)))
-
-
 def text_width(labels: Iterable[str]) -> int:
     """Return about how many pixels the longest label takes."""
     return math.ceil(max((sum(map(_letter_width, html.unescape(text))) for text in labels), default=0))

@@ -72,9 +72,6 @@ LONGEST_ROW, LONGEST_NAME = 14, 46
 MOST_WRITTEN = 12
 """Sentences up to which every cell of the matrix has its number written in it."""
 
-EQUAL = 1e-6
-"""Cosines that are no farther apart differ by rounding."""
-
 Changes = tuple[tuple[Change, ...], ...]
 """The changes of each sentence's run."""
 
@@ -199,13 +196,12 @@ def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
     pairs = rank_pairs(subject.depths.similarity(pooling))
     if not pairs:
         return say("similarity", "answer-one")
-    is_closest = chosen.first != chosen.second and chosen.cosine > pairs[0].cosine - EQUAL
-    closest = chosen if is_closest else pairs[0]
+    closest = pairs[0]
     names = [f"*{escape_markdown(shortened(text, LONGEST_NAME))}* ({i})" for i, text in enumerate(subject.texts, 1)]
     both = {"one": names[closest.first], "other": names[closest.second], "cosine": closest.cosine}
     median = float(np.median([pair.cosine for pair in pairs]))
     told = [say("similarity", "answer-closest", **both, pairs=len(pairs), median=median)]
-    if closest is not chosen:
+    if {chosen.first, chosen.second} != {closest.first, closest.second}:
         first, second = names[chosen.first], names[chosen.second]
         told.append(say("similarity", "answer-framed", first=first, second=second, framed=chosen.cosine))
     if is_random(subject.lab.weights):

@@ -29,10 +29,10 @@ from playground.charts.chart import (
 from playground.charts.draw.heatmap import SHOWN
 from playground.charts.figure import Array
 from playground.charts.names import escape_markdown, quote_place
-from playground.charts.scene import Scene, list_missing, note_other_tokens
+from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.lab import Lab, once
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.runs.encoder_run import Run, run_with_dropout
 from playground.text.wording import upper_first
 from playground.tutorials import SHORT_TITLES
@@ -50,7 +50,7 @@ class LabWalk(Walk):
 
 
 def walk_scene(view: LinkedView) -> Scene[LabWalk]:
-    """Return the walk at the focus, and the pinned one if it reads the same tokens; raises as the run."""
+    """Return the walk at the focus, and the pinned one if it has the same tokens and place; raises as the run."""
 
     def walk(lab: Lab, run: Run) -> LabWalk:
         focus = view.focus.within(run.config)
@@ -59,12 +59,9 @@ def walk_scene(view: LinkedView) -> Scene[LabWalk]:
     scene = scene_of(walk, view)
     if scene.pinned is None:
         return scene
-    if not scene.same_tokens or view.values["step_stage"] not in order(scene.pinned.config):
+    lacks = view.focus.within(scene.pinned.config) != view.focus.within(scene.now.config)
+    if lacks or not scene.same_tokens or view.values["step_stage"] not in order(scene.pinned.config):
         return replace(scene, pinned=None)
-    shown = Focus(scene.pinned.layer.layer, scene.pinned.head, view.focus.query, view.focus.key)
-    if list_missing(view.focus, shown):
-        name = say("steps", "nearest", name=scene.pinned_name, layer=shown.layer, head=shown.head)
-        return replace(scene, pinned_name=name)
     return scene
 
 

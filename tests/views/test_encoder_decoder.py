@@ -26,7 +26,6 @@ from playground.views.encoder_decoder import (
     N_ROWS,
     Pair,
     check_translation,
-    count_aligned,
     describe_run,
     find_next,
     pair_scene,
@@ -143,7 +142,7 @@ def test_parameters_are_those_that_the_model_holds() -> None:
 # --- the trained example, and links
 
 
-def test_the_example_is_translated_rightly_and_aligned() -> None:
+def test_the_example_is_translated_rightly() -> None:
     pair, translator = example(), load_translator()
     batches = (
         translator.tokenizer.encode_batch([text]) for text in (" ".join(pair.run.source.tokens), f"[BOS] {FRENCH}")
@@ -152,7 +151,6 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     np.testing.assert_array_equal(pair.run.patterns["cross"], expected.patterns["cross"])
     assert " ".join(pair.run.target.tokens[1:]) == FRENCH
     assert check_translation(pair) == "right"
-    assert count_aligned(pair, expected.patterns["cross"][1, 3]) == 8
     assert find_next(pair, options(pair, layer=1, head=3, position=3))["token"] == "`noir`"
     assert check_translation(example("the cat sees the dog in the house with the cow under the door")) == "wrong"
 

@@ -146,7 +146,7 @@ def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:
     ]
 
 
-def test_masked_keys_are_grey() -> None:
+def test_masked_keys_have_no_bar() -> None:
     scene, trace = alone("abc", "abcdefg", focus=Focus(1, 2, 1, 5), causal=True)
     matrix = charts_of(scene, "mask")["step_mask"]
     assert isinstance(matrix, Heatmap)
@@ -159,8 +159,6 @@ def test_masked_keys_are_grey() -> None:
     weights = np.array(list(bars.bars(scene.now)[""].values()))
     np.testing.assert_allclose(weights[:2], trace["layers.1.attn.pattern"][0, 2, 1, :2], atol=1e-6)
     assert np.isnan(weights[2:]).all()
-    assert bars.grey is not None
-    assert list(bars.grey(scene.now)) == [False, False, *[True] * 5]
     items = parts_of(show_steps(scene, {**OPTIONS, "step_stage": "softmax"}))
     number = [each.text for each in items if isinstance(each, Paragraph) and each.kind == "formula"][-1]
     assert number.startswith(r"a_{t,j} = \frac{e^{-\infty - ")
@@ -178,11 +176,9 @@ LINK = "https://host/step-by-step?weights=random&tokenizer=word&d_model=32&n_hea
 PLACE = "layer=1&head=3&query=2&key=1"
 
 
-def test_the_pinned_walk_is_at_the_nearest_place_or_missing_if_it_reads_other_tokens() -> None:
-    scene = walk_scene(open_link(f"{LINK}&{PLACE}&b_n_heads=2&b_n_layers=1"))
-    assert scene.pinned is not None
-    assert (scene.pinned.layer.layer, scene.pinned.head, scene.pinned.query) == (0, 1, 2)
-    assert "layer 0, head 1" in scene.pinned_name
+def test_the_pinned_walk_is_missing_if_it_has_other_tokens_or_lacks_the_place_or_the_stage() -> None:
+    smaller = walk_scene(open_link(f"{LINK}&{PLACE}&b_n_heads=2&b_n_layers=1"))
+    assert (smaller.pinned, smaller.same_tokens) == (None, True)
     other = walk_scene(open_link(f"{LINK}&{PLACE}&b_text=x"))
     assert (other.pinned, other.same_tokens) == (None, False)
     assert walk_scene(open_link(f"{LINK}&{PLACE}&b_positions=rotary")).pinned is not None

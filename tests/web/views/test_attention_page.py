@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.charts.names import token_labels
+from playground.charts.names import token_names
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.views.attention import VIEWS
@@ -63,7 +63,7 @@ def test_the_heatmap_is_the_chosen_head_or_the_average() -> None:
     choose(app, attention_show="average of heads", layer=1)
     np.testing.assert_allclose(heatmap(app), masked(patterns[1].mean(axis=0), result), atol=1e-7)
     (trace,) = charts(app)["attention_pattern"]
-    assert trace["x"] == trace["y"] == token_labels(result.tokens)
+    assert trace["x"] == trace["y"] == token_names(result.tokens)
     assert not any("<" in name for name in trace["x"])
 
 

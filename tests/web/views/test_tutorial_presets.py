@@ -5,9 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from playground import Encoder, ModelConfig, count_parameters
+from playground import Encoder, ModelConfig
+from playground.accounting import count_encoder_decoder
 from playground.link.lab import Lab
-from playground.link.params import DEFAULT_TEXT, SHARED
+from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT, SHARED
 from playground.link.state import RANDOM, RunKey, State
 from playground.model import causal_and_padding
 from playground.presets import PRESETS
@@ -68,5 +69,6 @@ def test_an_encoder_decoder_takes_the_texts_words_instead_of_vectors() -> None:
     for name, traces in charts(as_words).items():
         assert charts(as_vectors)[name] == traces
     n_words = words([DEFAULT_TEXT]).vocab_size
-    total = count_parameters(ModelConfig(**vars(PRESETS["tutorial-b"].config) | {"vocab_size": n_words})).total
-    assert f"encoder {total:,}" in captions(as_vectors)
+    config = ModelConfig(**vars(PRESETS["tutorial-b"].config) | {"vocab_size": n_words})
+    total = count_encoder_decoder(config, words([DEFAULT_TARGET]).vocab_size).total
+    assert f"{total:,} parameters" in captions(as_vectors)
