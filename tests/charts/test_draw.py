@@ -9,9 +9,9 @@ import plotly.graph_objects as go
 import pytest
 
 from playground.charts import figure as figures
-from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Table, Vectors, token_axis
-from playground.charts.draw import compare_tables, draw_chart, draw_table
-from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
+from playground.charts.chart import Axis, Bars, Chart, Curves, Heatmap, Picture, Vectors, token_axis
+from playground.charts.draw import compare_tables, draw_chart
+from playground.charts.draw.heatmap import SHOWN
 from playground.charts.figure import ROUNDING, Array, Curve
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -127,10 +127,6 @@ def test_clicks_choose_the_number_that_a_cell_stands_for() -> None:
     assert drawn.cells is not None
     assert drawn.cells.rows == ("layer", {1: 0, 2: 1, 3: 2})
     assert drawn.cells.columns is None
-    named = replace(HEATMAP, rows=Axis("layer", lambda _: list("abc"), place="layer", numbers=lambda _: [None, 5, 7]))
-    cells = draw_chart(named, scene()).now.cells
-    assert cells is not None
-    assert cells.rows == ("layer", {1: 5, 2: 7})
     bars = draw_chart(BARS, scene()).now.cells
     assert bars is not None
     assert bars.rows == ("key", {0: 0, 1: 1})
@@ -193,8 +189,6 @@ def test_vectors_stand_between_the_pinned_ones_and_the_differences_of_equally_lo
     np.testing.assert_array_equal(beside.figure["data"][0]["z"][:3, :2], [NOW[0] + 1, NOW[0], [-1, -1]])
     assert beside.table is not None
     assert list(beside.table())[2] == "<q>, now − pinned"
-    many = replace(VECTORS, rows=lambda values: {str(i): values[0] for i in range(40)})
-    assert len(draw_chart(many, scene()).now.figure["data"][0]["z"]) == MOST_VECTORS
 
 
 def test_tables_keep_rows_that_only_one_side_has() -> None:
@@ -204,9 +198,6 @@ def test_tables_keep_rows_that_only_one_side_has() -> None:
     assert len(both) == 3
     assert both["x, now − pinned"].isna().tolist() == [False, False, True]
     assert compare_tables(now, None) is now
-    single = Table[Array](key="t", frame=lambda values: pd.DataFrame({"now": values[0]}))
-    assert list(draw_table(single, scene(pinned=NOW + 1))) == ["pinned", "now", "now − pinned"]
-    assert list(draw_table(replace(single, compares=False), scene(pinned=NOW))) == ["now"]
 
 
 def test_differences_of_rounding_alone_are_none() -> None:

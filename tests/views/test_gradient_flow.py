@@ -15,7 +15,6 @@ from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.kinds import write
 from playground.link.lab import Lab
-from playground.link.params import PARAMS
 from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
@@ -109,13 +108,6 @@ def test_what_the_encoders_do_not_share_changes_nothing() -> None:
     pd.testing.assert_frame_equal(plain, other)
 
 
-def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits() -> None:
-    deep = {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"}
-    for query in ({"text": "a", "gradient_layers": 1, "positions": "none"}, deep):
-        scene, items = show(**query)
-        draw_chart(chart(items, "gradient_by_layer"), scene)
-
-
 def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
     short, long = (show(text="ab" * n)[0].now for n in (32, 50))
     one, other = (run_back(lab, VARIANTS[0], 3)["stream"] for lab in (short, long))
@@ -132,11 +124,6 @@ def train(first: str, second: str, **changes: Any) -> VariantsState:
     for _ in training.run():
         pass
     return training.state
-
-
-def test_the_pages_choices_are_the_variants() -> None:
-    for which in ("first", "second"):
-        assert vars(PARAMS[f"gradient_{which}"])["options"] == tuple(variant.name for variant in VARIANTS)
 
 
 @pytest.mark.long

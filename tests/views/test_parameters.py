@@ -115,14 +115,6 @@ def test_pinned_numbers_stand_in_every_breakdown() -> None:
     assert "+9.98 k" in norms[0]
 
 
-def test_a_block_is_a_layer_of_the_sidebars_model_alone() -> None:
-    drawn = drawing(scene(RAW), "parameter_breakdown", "layers").now
-    assert drawn.cells is not None
-    assert drawn.cells.columns == ("layer", {1: 0, 2: 1}), "the embeddings' place is kept where there are none"
-    chart = items(scene(CONFIG), "layers", parameters_model="bert-base")["parameter_breakdown"]
-    assert draw_chart(chart, scene(CONFIG)).now.cells is None
-
-
 def test_work_is_that_of_the_sentence_and_of_each_length() -> None:
     pinned = replace(CONFIG, n_layers=2, d_ff=512)
     looked_at = scene(CONFIG, pinned)

@@ -66,14 +66,6 @@ def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> 
     assert name_spec(change(n_layers=3, positions="none")) == "3 layers, no positions"
 
 
-def test_the_link_has_a_number_for_every_row_and_column_and_begins_where_order_needs_positions() -> None:
-    places = {key: params.OWN[f"parts_{key}"] for key in ("row", "column", "rung")}
-    highs = {key: place.options[-1] for key, place in places.items()}
-    assert highs == {"row": len(compared_specs()) - 1, "column": len(CAPABILITIES) - 1, "rung": len(RUNGS)}
-    assert name_spec(compared_specs()[OPTIONS["parts_row"]]) == "no positions"
-    assert list(CAPABILITIES)[OPTIONS["parts_column"]] == "who_did_what"
-
-
 @pytest.mark.usefixtures("measured")
 def test_a_cell_is_the_mean_over_seeds_and_grey_where_it_is_no_better_than_guessing() -> None:
     chart = next(each for each in parts_of(show_parts(scene(), OPTIONS)) if isinstance(each, Heatmap))
@@ -129,14 +121,6 @@ def test_the_answer_is_the_rung_that_changes_most() -> None:
     for key, name in (("first", START), ("top", NAMES[-1]), ("before", before), ("after", most)):
         seeds, written = averages()[name], [float(each) / 100 for each in re.findall(r"[\d.]+", str(found[key]))]
         assert written == pytest.approx([fmean(seeds), min(seeds), max(seeds)], abs=6e-4)
-
-
-def test_the_table_has_a_row_for_each_rung() -> None:
-    chart = next(each for each in shown() if isinstance(each, Heatmap))
-    assert chart.rows.names is not None
-    assert tuple(chart.rows.names(ladder().now)) == NAMES
-    np.testing.assert_allclose(ladder().now.mean.mean(1), [fmean(each) for each in averages().values()])
-    assert chart.chosen == {"parts_rung": OPTIONS["parts_rung"], "parts_column": 2}
 
 
 @pytest.mark.parametrize("row", [0, 1, len(NAMES) - 1])

@@ -31,7 +31,6 @@ from playground.views.regularisers import (
     find_change,
     show_curves,
     show_details,
-    tabulate_effects,
     tabulate_runs,
 )
 from playground.web.components.drawings import curve_data
@@ -130,19 +129,3 @@ def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     assert find_change(replace(alone, results=alone.results[:1]))[0] == "plain"
     assert find_change(watch("clip"))[0] == "seed"
     assert find_change(replace(watched, results=())) == ("begun", {})
-
-
-def test_the_table_has_what_each_variant_measures_beside_the_plain_run() -> None:
-    state = watch("clip", n_seeds=2)
-    table, effects = tabulate_effects(state), measure_effects(state)
-    assert list(table.index) == ["plain run", "gradient clipping"]
-    for title, effect in zip(table.index, effects.values(), strict=True):
-        row = table.loc[title]
-        expected = {"training %": effect.training, "validation %": effect.validation, "in use %": effect.accuracy}
-        expected |= {"± points": effect.accuracy_change, "spread": effect.accuracy_spread}
-        assert {name: row[name] for name in expected} == pytest.approx({name: 100 * n for name, n in expected.items()})
-        assert (row["loss"], row["± nats"]) == (effect.loss, effect.loss_change)
-    begun = tabulate_effects(watch("clip", n_done=N_STEPS + 2))
-    assert list(begun["outcome"]) == ["finished", "training"]
-    assert begun["spread"].isna().all()
-    assert begun.loc["gradient clipping"].drop("outcome").isna().all()

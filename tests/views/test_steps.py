@@ -11,13 +11,13 @@ from playground import Encoder, ModelConfig
 from playground.analysis.steps import work_out
 from playground.analysis.walkthrough import STAGES, order
 from playground.charts import palette
-from playground.charts.chart import Bars, Chart, Heatmap, Paragraph, Vectors
+from playground.charts.chart import Bars, Chart, Heatmap, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link import open_link
 from playground.link.opening import Focus
 from playground.views.step_stages import find_idea
-from playground.views.steps import LabWalk, draw_drops, drop_layer, explain_symbols, find_drops, show_steps, walk_scene
+from playground.views.steps import LabWalk, drop_layer, explain_symbols, find_drops, show_steps, walk_scene
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of, small_walk
 
@@ -91,14 +91,6 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
 def test_a_stage_that_the_encoder_lacks_is_the_first(stage: str) -> None:
     plain, _ = alone("the cat sat down")
     assert charts_of(plain, stage).keys() == charts_of(plain, "embedding").keys()
-
-
-@pytest.mark.parametrize("stage", ["output projection", "feed-forward"])
-def test_vectors_whose_numbers_have_nothing_in_common_stand_in_charts_of_their_own(stage: str) -> None:
-    scene, _ = alone("abcab")
-    charts = [each for each in charts_of(scene, stage).values() if isinstance(each, Vectors)]
-    assert len({each.numbers for each in charts}) == len(charts) == 2
-    assert all(len({vector.size for vector in each.rows(scene.now).values()}) == 1 for each in charts)
 
 
 @pytest.mark.parametrize(
@@ -184,15 +176,6 @@ def test_the_pinned_walk_is_missing_if_it_has_other_tokens_or_lacks_the_place_or
     assert walk_scene(open_link(f"{LINK}&{PLACE}&b_positions=rotary")).pinned is not None
     lacks = walk_scene(open_link(f"{LINK}&{PLACE}&positions=rotary&step_stage=rotation&b_positions=learned"))
     assert (lacks.pinned, lacks.same_tokens) == (None, True)
-
-
-def test_dropout_says_what_each_number_was_multiplied_by() -> None:
-    before, after = np.array([2, 0, -4, 1], np.float32), np.array([2.5, 0, 0, 1.25], np.float32)
-    wide = np.ones(40, np.float32)
-    factors = draw_drops({"weights": (before, after), "hidden": (wide, wide / 0.8)})
-    np.testing.assert_allclose(factors[0, :4], [1.25, np.nan, 0, 1.25])
-    assert np.isnan(factors[0, 4:]).all()
-    np.testing.assert_allclose(factors[1], np.full(16, 1.25))
 
 
 def test_the_drops_are_those_of_the_query_in_its_head() -> None:

@@ -11,8 +11,7 @@ import plotly.graph_objects as go
 import pytest
 from numpy.typing import NDArray
 
-from playground.charts import palette
-from playground.charts.chart import Control, Heatmap, Item, Menu, Paragraph, Picture
+from playground.charts.chart import Control, Heatmap, Item, Menu, Picture
 from playground.charts.draw import Drawn, draw_chart
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
@@ -116,37 +115,11 @@ def test_the_answer_is_the_latest_accuracy_and_at_the_end_that_of_the_weights_th
 # --- curves
 
 
-def test_the_losses_are_those_given() -> None:
-    history = History(loss=batches(90), evaluations=evaluations(90))
-    figure = view.draw_losses(history, 600, 13)
-    np.testing.assert_array_equal(trace(figure, "batches")["y"], floats(batches(90)))
-    np.testing.assert_array_equal(trace(figure, "batches")["x"], np.arange(1, 91))
-    for name, colour, first in (("training set", palette.TRAINING, 2.5), ("validation set", palette.VALIDATION, 2.6)):
-        line = trace(figure, name)
-        np.testing.assert_array_equal(line["x"], [0, 30, 60, 90])
-        np.testing.assert_array_equal(line["y"], floats([first - step / 90 for step in (0, 30, 60, 90)]))
-        assert line["line"]["color"] == colour
-    assert set(level(figure)["y"]) == {np.float32(math.log(13))}
-    assert level(figure)["text"][1] == "guessing: ln 13 = 2.56"
-
-
 def test_a_loss_that_runs_away_is_drawn_up_to_its_last_finite_value() -> None:
     values = [*batches(20), 100.0, 1e5, math.inf, math.nan, *[1.0] * 16]
     figure = view.draw_losses(History(loss=values, evaluations=evaluations(40)), 40, 13)
     assert figure["layout"]["yaxis"]["range"] == [0, 4 * math.log(13)]
     np.testing.assert_array_equal(trace(figure, "batches")["y"], floats(values[:22]))
-
-
-@pytest.mark.parametrize("n", [1, 99, 100, 101, 5_000])
-def test_long_curves_are_thinned_by_averages_and_nothing_is_left_out(n: int) -> None:
-    values = np.random.default_rng(n).normal(size=n).astype(np.float32)
-    at, means = view.thinned(values)
-    size = -(-n // 100)
-    assert len(at) == len(means) == -(-n // size) <= 100
-    windows = [range(start, min(start + size, n)) for start in range(0, n, size)]
-    np.testing.assert_allclose(means, [np.mean(values[window]) for window in windows], rtol=1e-5, atol=1e-6)
-    np.testing.assert_allclose(at, [np.mean(window) + 1 for window in windows])
-    assert at.dtype == means.dtype == np.float32
 
 
 @pytest.mark.parametrize("warmup", [1, 10, 777, 4_000])
@@ -182,13 +155,6 @@ def test_attention_is_that_of_the_chosen_moment_and_head(task: Any, name: str) -
     assert controls == {"training_moment": 20, "training_layer": 1, "training_head": 1}
     menus = [[*each.names.values()] for each in items if isinstance(each, Menu)]
     assert menus == ([list(final)] if len(final) > 1 else [])
-
-
-def test_attention_that_is_too_large_to_keep_has_no_map() -> None:
-    state = ended()
-    for history, n_items in ((replace(state.history, snapshots={}), 2), (History(), 0)):
-        run = Scene(replace(state, history=history))
-        assert [type(each) for each in view.show_attention(run, ATTENTION)] == [Paragraph] * n_items
 
 
 # --- the trained network

@@ -12,8 +12,8 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
-from playground.tutorials import DEPARTURES, NAMES, NOTES, SHORT_TITLES, TUTORIALS, find_unusual, trace_all
-from playground.views.tutorials import list_properties, show_tutorials
+from playground.tutorials import DEPARTURES, NAMES, SHORT_TITLES, TUTORIALS, trace_all
+from playground.views.tutorials import show_tutorials
 from tests.views.scenes import parts_of, words
 
 SEED = 7
@@ -54,16 +54,6 @@ def test_the_map_is_this_seeds() -> None:
     np.testing.assert_allclose(cells["z"][:, -1], [np.abs(each - outputs[-1]).max() for each in outputs[:4]], rtol=1e-6)
     assert cells["x"][:3] == ["embed.out", "0.attn.pattern", "0.attn.z"]
     assert cells["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
-
-
-def test_the_table_marks_what_stands_out() -> None:
-    table = list_properties()
-    for name, row in tutorials.read_properties().items():
-        for letter in NAMES:
-            text = str(table.loc[f"**{name}**", SHORT_TITLES[letter]])
-            assert row[letter] in text
-            assert text.startswith(":violet-background[") == (letter in find_unusual(row))
-            assert NOTES.get(name, {}).get(letter, "") in text
 
 
 @pytest.mark.parametrize("letter", TUTORIALS)
