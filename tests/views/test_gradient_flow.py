@@ -15,7 +15,6 @@ from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.kinds import write
 from playground.link.lab import Lab
-from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
 from playground.text.wording import write_share
@@ -90,16 +89,6 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
         assert factor == f"${BY_NAME[name].factor}$"
         assert float(ratio) == pytest.approx(stream[0] / stream[-1], rel=1e-2)
         assert float(mean) ** 3 == pytest.approx(float(ratio), rel=1e-2)
-
-
-@pytest.mark.long
-def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
-    preset = {"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True)
-    cases: dict[str, str] = {}
-    for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
-        scene, items = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
-        cases |= {name: find_way(norms)[0] for name, norms in lines(scene, items, "gradient_by_layer").items()}
-    assert {name for name, case in cases.items() if case != "arrives"} == {"no norm, no residual"}
 
 
 def test_what_the_encoders_do_not_share_changes_nothing() -> None:

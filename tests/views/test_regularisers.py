@@ -10,8 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from playground.charts import palette
-from playground.charts.chart import Item, Picture, Widget
+from playground.charts.chart import Item, Picture
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -93,29 +92,6 @@ def test_where_a_run_diverged_its_chart_has_a_cross(measured: Measured) -> None:
     assert curve_data(draw_runs(shown, "train", measured))["lines"][2]["cross"]
     assert cross["x"].tolist() == [2]
     assert cross["y"].tolist() == pytest.approx([getattr(none.history.evaluations[-1].train, measured)])
-
-
-def legend(watched: VariantsState) -> list[dict[str, str]]:
-    (widget,) = (each for each in show(watched) if isinstance(each, Widget))
-    return list(widget.data["entries"])
-
-
-def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ended() -> None:
-    under_way, over = watch("causal", "clip", n_done=N_STEPS + 2), watch("causal", "clip")
-    planned = replace(over, results=())
-    for watched, states in (
-        (planned, ["coming"] * 3),
-        (under_way, ["done", "growing", "coming"]),
-        (over, ["done"] * 3),
-    ):
-        assert [each["state"] for each in legend(watched)] == states
-        pictures = [each for each in show(watched, grows=watched is under_way) if isinstance(each, Picture)]
-        assert {each.grows for each in pictures} == {watched is under_way}
-        drawn = curve_data(draw_runs(watched, "train", "accuracy"))["lines"]
-        assert len(drawn) == 1 + len(watched.results)
-    assert [each["colour"] for each in legend(over)] == [
-        palette.NO_REGULARISER, palette.REGULARISERS[2], palette.REGULARISERS[8]
-    ]  # fmt: skip
 
 
 def test_the_answer_has_the_numbers_of_what_changed_most() -> None:

@@ -23,7 +23,6 @@ from playground.runs import variant_runs
 from playground.text.wording import write_number
 from playground.views.similarity import (
     EXAMPLE,
-    MOST_WRITTEN,
     VIEWS,
     Sentences,
     answer_pairs,
@@ -133,18 +132,6 @@ def test_the_pairs_cosine_at_every_depth_stands_beside_the_median_of_all() -> No
         pairs = (unit @ unit.T)[np.triu_indices(3, 1)]
         assert (chosen.y[depth], median.y[depth]) == pytest.approx((pairs[1], np.median(pairs)), abs=1e-5)
     assert len(chosen.y) == 3
-
-
-@pytest.mark.parametrize("n", [MOST_WRITTEN, 40])
-def test_a_matrix_has_numbers_in_its_cells_while_there_is_room(n: int) -> None:
-    subject = compared(("<b>bold</b> & <script>",) * n)
-    figure = go.Figure(drawn(pick(show(subject), Heatmap, "similarity_matrix"), subject).figure)
-    (cells,) = figure.data
-    assert (cells.text is not None) == (n <= MOST_WRITTEN)
-    assert (cells.zmin, cells.zmax) == (-1, 1)
-    assert len(set(cells.y)) == len(set(cells.x)) == n
-    assert all(row.startswith(f"{i} · &lt;b&gt;bold") for i, row in enumerate(cells.y, start=1))
-    assert figure.layout.height <= 900, "a laptop's window"
 
 
 def test_the_answer_has_the_closest_pair_the_chosen_one_and_the_median_of_all() -> None:

@@ -10,15 +10,13 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.charts import palette
-from playground.charts.chart import Heatmap, Paragraph
+from playground.charts.chart import Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
-from playground.errors import TooLargeError
 from playground.language.family import change, load_shipped
 from playground.language.text import IDS, MASK_ID
 from playground.link import open_link, params
 from playground.link.kinds import Changes, MadeChange
-from playground.link.lab import Lab
 from playground.link.opening import Focus
 from playground.link.params import PARAMS
 from playground.model.changes import Change
@@ -29,14 +27,12 @@ from playground.views.what_if import (
     Followed,
     find_most_changed,
     find_verdict,
-    find_why_nothing,
     map_tokens,
     show_chosen_head,
     show_most_changed,
     show_what_if,
 )
 from playground.views.what_if_parts import (
-    SweepKey,
     find_nearest,
     map_patches,
 )
@@ -123,18 +119,6 @@ def test_the_chosen_head_is_shown_before_after_and_as_a_difference_in_an_open_pa
     assert by_key(show_chosen_head(followed(Change("zero", 1, 2)))).keys() == {"whatif_before", "Paragraph"}
 
 
-@pytest.mark.parametrize(
-    ("changes", "is_on", "why"), [([], True, "nothing"), ([Change("zero", 9, 9)], True, "unfit"), ([OFF], False, "off")]
-)
-def test_before_any_change_the_head_that_can_be_changed_is_seen_as_it_is(
-    changes: list[Change], is_on: bool, why: str
-) -> None:
-    scene = followed(*changes, is_on=is_on)
-    assert find_why_nothing(scene.now.lab) == why
-    (chart,) = [item for item in show(scene).values() if isinstance(item, Heatmap)]
-    np.testing.assert_allclose(chart.values(scene.now), changed_run().pattern(1)[2], atol=1e-6)
-
-
 def test_first_changes_are_made_and_taken_back() -> None:
     found = show(followed())
     made = [str(found[f"example_{number}"].chooses["do"]) for number in range(3)]
@@ -151,15 +135,6 @@ def test_the_verdict_is_how_far_the_sentence_moved_beside_the_median_head() -> N
     assert (case, numbers["heads"], numbers["further"]) == ("compared", 8, further)
     assert numbers["median"] == pytest.approx(np.median(effects))
     assert (numbers["changes"], numbers["moved"]) == (1, pytest.approx(moved(OFF), rel=1e-4))
-
-
-def test_too_many_heads_or_unmeasured_ones_are_no_reason_to_say_nothing() -> None:
-    def refuse(lab: Lab, sweep: SweepKey) -> Array:
-        raise TooLargeError("too many")
-
-    for numbers in (refuse, lambda *_: np.full(8, np.nan)):
-        case, found = find_verdict(replace(followed(OFF).now, numbers=numbers))
-        assert (case, found["moved"]) == ("moved", pytest.approx(moved(OFF), rel=1e-4))
 
 
 # --- which parts matter
