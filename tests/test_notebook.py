@@ -73,7 +73,6 @@ def test_sentences_are_the_texts_and_the_lists_with_the_changes_that_each_can_ha
     assert listed.texts == ("one two three two", "five", "three two")
     np.testing.assert_allclose(listed.depths.final[0], opened.run.arrays["final"], atol=1e-6)
     assert all(listed.changes)
-    assert listed.changes_for_any_text == listed.changes
     without = leave_words_out(listed.lab, listed.changes, 0, 2, "mean")
     assert [word for word, *_ in without] == ["one", "two", "three", "two"]
     alone = VIEWS["similarity"].scene(open_link("?weights=random&tokenizer=word&n_layers=1&text=Snow+fell."))

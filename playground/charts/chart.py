@@ -42,7 +42,7 @@ class Axis(Generic[S]):
     place: str = ""
     """What a click chooses, by its key in the link."""
     numbers: Callable[[S], Sequence[int | None]] | None = None
-    """Each cell's number of that place; by default from 0."""
+    """Of that place, for each cell; by default from 0."""
     of_tokens: bool = False
     options: AxisOptions = field(default_factory=dict)
 
@@ -60,7 +60,6 @@ class Chart(Generic[S]):
     alt: str
     caption: str
     reading: Callable[[S], str] = _nothing
-    """What these numbers say."""
     table: Callable[[S], pd.DataFrame] | None = None
     """Its numbers; some kinds make their own."""
     click: str = ""
@@ -139,7 +138,6 @@ class Bars(Chart[S]):
     horizontal: bool = True
     stacked: bool = False
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
-    """The line below a label."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -311,7 +309,6 @@ class Panel:
     """Items behind a heading."""
 
     key: str
-    """Of its parameter, if any."""
     title: str
     items: tuple["Item", ...]
     icon: str = ""

@@ -61,17 +61,12 @@ Frame: TypeAlias = tuple[tuple[int, int], tuple[int, int], str, int]
 """First and last row and column of a heatmap to frame; colour and width."""
 
 
-def is_logarithmic(values: NDArray[np.floating]) -> bool:
-    """Whether small numbers would not be seen beside large ones."""
-    positive = values[values > 0]
-    return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
-
-
 def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
     """Return an axis of lengths, from 0 or logarithmic."""
 
     def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
-        if is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
+        positive = np.concatenate([each[each > 0] for each in numbers])
+        if positive.size and positive.max() > LOGARITHMIC_FROM * positive.min():
             return {"title": f"{title} (log scale)", "type": "log", "exponentformat": "power"}
         return {"title": title, "rangemode": "tozero"}
 

@@ -58,9 +58,12 @@ def show_diagnosis(found: Diagnosis, tokens: Sequence[str]) -> Iterator[Item]:
     yield Paragraph(say("diagnosis", "where"), "header")
     yield Paragraph("\n".join(f"- {each}" for each in found.describe_details()))
     yield _show_maps(found.differences[0], *found.first_tensors, token_names(tokens))
+    names = {"name": "tensor", "off": "largest difference", "where": "at", "theirs": "given", "ours": "the model's"}
     table = Table[Diagnosis](
         key="diagnosis_differences",
-        frame=_list_differences,
+        frame=lambda found: pd.DataFrame(
+            [{title: getattr(each, name) for name, title in names.items()} for each in found.differences]
+        ),
         formats={"largest difference": "%.3g", "given": "%.6g", "the model's": "%.6g"},
         shows_index=False,
     )
@@ -78,11 +81,6 @@ def _answer_what_is_wrong(found: Diagnosis) -> str:
     if found.is_noise:
         return say("diagnosis", "answer-noise", **numbers, **place)
     return say("diagnosis", "answer-unknown", **numbers, **place)
-
-
-def _list_differences(found: Diagnosis) -> pd.DataFrame:
-    names = {"name": "tensor", "off": "largest difference", "where": "at", "theirs": "given", "ours": "the model's"}
-    return pd.DataFrame([{names[name]: getattr(each, name) for name in names} for each in found.differences])
 
 
 def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[str]) -> Columns:

@@ -106,15 +106,8 @@ def show_gradient_flow(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     yield Paragraph("  \n".join(_describe_way(name, flow[part], part) for name, flow in flows.items()), "answer")
     yield _gradients_by_layer({name: flow[part] for name, flow in flows.items()}, part)
     yield Paragraph(say("gradient_flow", "terms", tokens=LONGEST), "caption")
-    title, of = say("gradient_flow", "closer"), Control("gradient_of", say("gradient_flow", "part"))
-    yield fill_panel(
-        options,
-        "gradient_six",
-        title,
-        lambda: [of, *_show_chain(flows, n_layers)],
-        ":material/functions:",
-        closed=(of,),
-    )
+    title = say("gradient_flow", "closer")
+    yield fill_panel(options, "gradient_six", title, lambda: _show_chain(flows, n_layers), ":material/functions:")
 
 
 def _describe_way(name: str, norms: Norms, part: str) -> str:
@@ -159,6 +152,7 @@ def _show_chain(flows: Mapping[str, Flow], n_layers: int) -> Iterator[Item]:
         _, ratio = find_way(flow["stream"])
         factors = write_number(ratio ** (1 / n_layers), 4), write_number(ratio)
         rows[f"**{name}**"] = f"${BY_NAME[name].factor}$", *factors
+    yield Control("gradient_of", say("gradient_flow", "part"))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
     yield Paragraph(
         r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
@@ -214,12 +208,9 @@ def find_outcome(pair: VariantsState) -> dict[str, Any]:
 def draw_pair(pair: VariantsState) -> Figure:
     """Return shares right by step beside the simple rule's."""
     steps = pair.runs[0].recipe.steps
+    dashes = {True: "solid", False: "dash"}
     looks = {
-        each.name: {
-            "color": COLOURS[each.norm, each.residual],
-            "width": 2,
-            "dash": "solid" if each.residual else "dash",
-        }
+        each.name: {"color": COLOURS[each.norm, each.residual], "width": 2, "dash": dashes[each.residual]}
         for each in VARIANTS
     }
     traces = [

@@ -143,16 +143,11 @@ def _list_legend(state: VariantsState) -> list[dict[str, str]]:
 
 def _runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bool) -> Picture[VariantsState]:
     """Every run's accuracy or loss on one of `SETS`."""
-    captions = {
-        "train": say("regularisers", "set-train.caption"),
-        "validation": say(
-            "regularisers", "set-validation.caption", rule=say("training", f"rule-{state.data.task.name}")
-        ),
-    }
+    rule = say("training", f"rule-{state.data.task.name}")
     return Picture(
         key=f"regularisers_{name}",
         alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
-        caption=captions[name],
+        caption=say("regularisers", f"set-{name}.caption", rule=rule),
         figure=lambda each: draw_runs(each, name, measured),
         grows=grows,
     )

@@ -93,11 +93,6 @@ class Sentences:
         """The sentences."""
         return self.lab.text.sentences
 
-    @property
-    def changes_for_any_text(self) -> Changes:
-        """Changes that mean the same without a word."""
-        return tuple(tuple(filter(is_for_any_text, each)) for each in self.changes)
-
     def pair(self, pooling: Pooling, numbers: Sequence[int]) -> Pair:
         """Return the sentences of these numbers, from 1, with their cosine."""
         first, second = (min(number, len(self.texts)) - 1 for number in numbers)
@@ -328,7 +323,7 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> di
 
 def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     yield Paragraph(say("similarity", "left-out"), "caption")
-    changes, cosine = subject.changes_for_any_text, pair.cosine
+    changes, cosine = tuple(tuple(filter(is_for_any_text, each)) for each in subject.changes), pair.cosine
     if changes != subject.changes:
         cosine = float(read_depths(subject.lab, changes).similarity(pooling)[pair.first, pair.second])
         yield Paragraph(say("similarity", "left-out.changes", cosine=cosine), "caption")

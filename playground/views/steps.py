@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from playground.analysis.steps import work_out
 from playground.analysis.streams import l2
@@ -27,7 +28,6 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.draw.heatmap import SHOWN
-from playground.charts.figure import Array
 from playground.charts.names import escape_markdown, quote_place
 from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig
@@ -173,12 +173,13 @@ def drop_layer(lab: Lab, layer: int) -> tuple[Run, dict[str, tuple[Floats, Float
     return run_with_dropout(lab.encoder, lab.batch, lab.sentence, layer, seed=lab["seed"], causal=lab["causal"])
 
 
-def find_drops(walk: Walk, drops: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
-    """Return the query's numbers before and after each dropout."""
+def find_drops(walk: Walk, drops: Mapping[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
+    """Return what each dropout multiplied the query's first 2 · SHOWN numbers by; NaN if 0 before."""
     found = {}
-    for point, (before, after) in drops.items():
-        place = (walk.head, walk.query) if before.ndim == 3 else walk.query
-        found[point] = (before[place], after[place])
+    for point, both in drops.items():
+        place = (walk.head, walk.query) if both[0].ndim == 3 else walk.query
+        before, after = (each[place][: 2 * SHOWN] for each in both)
+        found[point] = np.divide(after, before, where=before != 0, out=np.full(len(before), np.nan))
     return found
 
 
@@ -193,7 +194,7 @@ def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
         key="step_drops",
         alt=say("steps", "drops.alt"),
         caption=say("steps", "drops", **numbers),
-        values=lambda _: draw_drops(drops),
+        values=lambda _: pd.DataFrame.from_dict(drops, orient="index").to_numpy(np.float32),
         rows=Axis("", lambda _: list(drops)),
         columns=Axis(f"number in the vector, first {2 * SHOWN}", options={"dtick": 1}),
         bar="",
@@ -205,13 +206,3 @@ def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
         height_of=lambda n: 100 + 34 * n,
         compares=False,
     )
-
-
-def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Array:
-    """Draw what dropout multiplied the first 2 · SHOWN numbers by; empty if 0 before."""
-    n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
-    factors = np.full((len(rows), n), np.nan, dtype=np.float32)
-    for row, (before, after) in zip(factors, rows.values(), strict=True):
-        m = min(n, len(before))
-        np.divide(after[:m], before[:m], where=before[:m] != 0, out=row[:m])
-    return factors
