@@ -24,26 +24,21 @@ def offer_pairs() -> None:
     present = current_setup()
     layer = min(current_value("layer"), present.config.n_layers - 1)
     head = min(current_value("head"), present.config.n_heads - 1)
-    norms = {"weights": "random", "norm": "layer"}
+    norms, off = {"weights": "random", "norm": "layer"}, Changes((MadeChange(Change("zero", layer, head)),))
     pairs: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
         "norms": (norms | {"norm_placement": "post"}, norms | {"norm_placement": "pre"}),
         "weights": ({"weights": "random"}, {"weights": "minilm"}),
-        "head": ({"do": Changes()}, {"do": Changes((MadeChange(Change("zero", layer, head)),))}),
+        "head": ({"do": Changes()}, {"do": off}),
     }
     if present["weights"] != "minilm":
         pairs.pop("weights")
-    for column, (name, (before, after)) in zip(st.columns(3, gap="small"), pairs.items(), strict=False):
+    for column, (name, pair) in zip(st.columns(3, gap="small"), pairs.items(), strict=False):
         with column, st.container(key=f"compare_pair_{name}", border=True, gap="small", height="stretch"):
             st.markdown(f"**{say('compare', f'pair-{name}')}**")
             st.markdown(say("compare", f"pair-{name}.question", layer=layer, head=head))
-            st.button(
-                say("compare", "start"),
-                key=f"compare_start_{name}",
-                icon=":material/compare_arrows:",
-                type="primary",
-                on_click=start_comparison,
-                args=({**present.values, **before}, {**present.values, **after}),
-            )
+            args, icon = [{**present.values, **side} for side in pair], ":material/compare_arrows:"
+            label, key = say("compare", "start"), f"compare_start_{name}"
+            st.button(label, key=key, icon=icon, type="primary", on_click=start_comparison, args=args)
 
 
 panels.draw_heading("What difference does a change make?")

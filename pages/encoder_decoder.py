@@ -5,15 +5,13 @@ import torch
 
 from playground import accounting
 from playground.charts.chart import Button
-from playground.link.params import DEFAULT_TEXT
 from playground.model import EncoderDecoder, attention
 from playground.model.encoder_decoder import DecoderBlock
 from playground.runs import pair_run
 from playground.training.tasks.translation import ENGLISH, TRANSLATE
 from playground.views.encoder_decoder import pair_scene, show_encoder_decoder
 from playground.web.choices import widgets
-from playground.web.choices.setup import current_setup, current_value, trained_network
-from playground.web.choices.shortcuts import cut_text
+from playground.web.choices.setup import current_setup, current_value
 from playground.web.session import caches
 from playground.web.shared import panels
 from playground.web.shared.panels import fragment, keep_answer_place
@@ -27,24 +25,17 @@ def explore_pair(source_before: str) -> None:
     if current_value("encdec_source") != source_before:
         st.rerun()
     keep_answer_place()
-    source = widgets.choice("encdec_source", say("encoder_decoder", "source"), on_change=target_own_text)
+    source = widgets.choice("encdec_source", say("encoder_decoder", "source"))
     if source == "your text":
         panels.require_text(current_setup(), say("encoder_decoder", "no-text"))
-        widgets.text("encdec_target", say("encoder_decoder", "own"), height=90, on_change=begin_again)
+        widgets.text("encdec_target", say("encoder_decoder", "own"), height=90)
         st.caption(say("encoder_decoder", "own.settings"))
     else:
-        widgets.text("encdec_example", say("encoder_decoder", "english"), on_change=begin_again)
-        chooses = {"encdec_example": draw_sentence(), "encdec_example_position": 0}
-        render([Button("encdec_another", say("encoder_decoder", "english.another"), chooses, icon=":material/casino:")])
+        widgets.text("encdec_example", say("encoder_decoder", "english"))
+        label, chooses = say("encoder_decoder", "english.another"), {"encdec_example": draw_sentence()}
+        render([Button("encdec_another", label, chooses, icon=":material/casino:")])
     st.caption(say("encoder_decoder", "terms"))
     draw_view("encoder-decoder", show_encoder_decoder, pair_scene, ())
-
-
-def target_own_text() -> None:
-    """Set the target to the visitor's text; the default translates the default text."""
-    text, trained = current_value("text"), trained_network(current_setup())
-    if text != DEFAULT_TEXT and not (trained and trained.task.has_decoder):
-        st.session_state["encdec_target"] = cut_text("encdec_target", text)
 
 
 def draw_sentence() -> str:
@@ -53,11 +44,6 @@ def draw_sentence() -> str:
     random.seed()
     (ids,) = TRANSLATE.draw(caches.APP.translator().recipe, 1, random).tolist()
     return " ".join(ENGLISH[i - TRANSLATE.first_id] for i in ids if i)
-
-
-def begin_again() -> None:
-    """Go back to the first step."""
-    st.session_state.update({"encdec_example_position": 0, "encdec_position": 0})
 
 
 panels.draw_heading("How does a decoder read what the encoder wrote?")

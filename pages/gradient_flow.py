@@ -10,13 +10,7 @@ from playground.model.blocks import EncoderBlock
 from playground.training.variants import VariantRun, VariantsState
 from playground.views import gradient_flow as view
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.session.experiments import (
-    Experiment,
-    join_variants,
-    seconds_of,
-    session_experiments,
-    training_data,
-)
+from playground.web.session.experiments import Experiment, join_variants, seconds_of, training_data
 from playground.web.shared import experiment_buttons, panels
 from playground.web.shared.panels import fragment, keep_answer_place
 from playground.web.shared.renderer import draw_view, render
@@ -48,15 +42,14 @@ def train_both() -> None:
     # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
     start = say("gradient_flow", "train.start")
     experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_variants(plan_pair()), start=start)
-    if plan is not None and session_experiments().get(PAGE) is None:
+    if plan is not None:
         st.caption(say("gradient_flow", "train.time", time=duration(seconds_of(plan))))
     experiment_buttons.follow(follow_pair, PAGE)
 
 
 def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are."""
-    status = experiment_buttons.variants_status(experiment)
-    experiment_buttons.show_progress(experiment, status)
+    experiment_buttons.show_progress(experiment, experiment_buttons.variants_status(experiment))
     if experiment.state is not None:
         scene = Scene(experiment.state)
         render(view.show_pair(scene, grows=not experiment.ended), scene)

@@ -19,9 +19,9 @@ from rich.table import Table
 from rich.text import Text
 
 from playground import __version__
-from playground.accounting import LABELS, count_parameters, is_traced, list_shapes
+from playground.accounting import LABELS, count_parameters
 from playground.charts.palette import COMPONENTS
-from playground.errors import InputError, PlaygroundError, TooLargeError
+from playground.errors import PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
 from playground.link.kinds import Param, read_param, write, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
@@ -30,7 +30,6 @@ from playground.link.query import values_of_preset, write_query
 from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
-from playground.runs.budget import MAX_PARAMETERS
 from playground.text.wording import count_heads, count_noun, upper_first
 from playground.weights import checkpoint
 
@@ -38,9 +37,6 @@ KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 """The parameters that are options."""
 
 _WEIGHTS = ("minilm", "english", "random")
-
-COMMANDS = ("lesson",)
-"""Commands for teachers, in `playground.learn.lesson`."""
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -72,9 +68,6 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--preset", choices=[*PRESETS], help="a named architecture, with random weights")
     parser.add_argument("--head", type=_read_head, metavar="LAYER.HEAD", help="whose attention is shown, such as 3.1")
     parser.add_argument("--site", default=SITE, help="address of the playground that the link leads to (%(default)s)")
-    parser.add_argument(
-        "--max-parameters", type=_read_count, default=MAX_PARAMETERS, help="largest model that is run (%(default)s)"
-    )
     group = parser.add_argument_group("the link's parameters")
     for key in KEYS:
         _add_option(group, key, SHARED[key])
@@ -90,7 +83,7 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
     names = [f"--{key.replace('_', '-')}"]
     if key.startswith("n_"):
         names.append(f"--{key.removeprefix('n_')}")
-    shown = f"{param.help_text or param.label} Default: {write(param.default) or 'none'}.".replace("%", "%%")
+    shown = f"{param.help_text} Default: {write(param.default) or 'none'}.".replace("%", "%%")
     if param.kind == "switch":
         group.add_argument(
             *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown
@@ -125,12 +118,6 @@ def _read_head(text: str) -> tuple[int, int]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a layer and a head, such as 3.1, both counted from 0")
     layer, head = text.split(".")
     return int(layer), int(head)
-
-
-def _read_count(text: str) -> int:
-    if not re.fullmatch("[0-9]{1,20}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
-    return int(text)
 
 
 MOST_TOKENS = 15
@@ -178,7 +165,6 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
     n_tokens, count = len(view.batch.tokens[view.lab.sentence]), count_parameters(view.config)
     pattern = view.run.pattern(view.focus.layer)[view.focus.head][:n_tokens, :n_tokens]
     numbers = [[each if math.isfinite(each) else None for each in row] for row in pattern.tolist()]  # JSON has no NaN
-    shapes = list_shapes(view.config, 1, view.batch.ids.shape[1], view.values["causal"])
     return {
         "notices": view.notices,
         "config": asdict(view.config),
@@ -188,16 +174,10 @@ def describe_view(view: LinkedView, site: str) -> dict[str, Any]:
         "changes": write_changes(view.lab.fitted_changes.applied),
         "tokens": view.batch.tokens[view.lab.sentence],
         "ids": view.batch.ids[view.lab.sentence, :n_tokens].tolist(),
-        "shapes": {name: shape for name, shape in shapes if is_traced(name)},
         "parameters": {**count.by(lambda term: term.component), "total": count.total},
         "attention": {"layer": view.focus.layer, "head": view.focus.head, "pattern": numbers},
         "link": _link_to(view, site),
     }
-
-
-class _Console(Console):
-    def on_broken_pipe(self) -> None:
-        raise BrokenPipeError
 
 
 def _print_tokens(view: LinkedView, console: Console) -> None:
@@ -250,36 +230,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for stream in (sys.stdin, sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a terminal that has not every letter shows a question mark
             stream.reconfigure(errors="replace")
-    words, code = sys.argv[1:] if arguments is None else arguments, 0
+    words = sys.argv[1:] if arguments is None else arguments
     try:
-        if words and words[0] in COMMANDS:
+        if words and words[0] == "lesson":  # for teachers
             from playground.learn import lesson
 
-            code = lesson.main(words)
+            return lesson.main(words)
+        options = read_options(words)
+        view = open_view(options)
+        if options.json:
+            sys.stdout.write(f"{json.dumps(describe_view(view, options.site), ensure_ascii=False)}\n")
         else:
-            _print_asked(read_options(words))
+            print_view(view, Console(markup=False, highlight=False, emoji=False), options.site)
         sys.stdout.flush()
-        return code
+        return 0
     except PlaygroundError as error:
         sys.stderr.write(f"{error}\n")
-        return 2
     except KeyboardInterrupt:
         return 130
-    except BrokenPipeError:  # whoever read the output has seen enough
-        code = 0
     except OSError as error:
         sys.stderr.write(f"The output can't be written: {error.strerror}.\n")
-        code = 2
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
-    return code
-
-
-def _print_asked(options: argparse.Namespace) -> None:
-    view = open_view(options)
-    if options.json:
-        sys.stdout.write(f"{json.dumps(describe_view(view, options.site), ensure_ascii=False)}\n")
-    else:
-        print_view(view, _Console(markup=False, highlight=False, emoji=False), options.site)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # for what Python flushes at its end
+    return 2
 
 
 def open_view(options: argparse.Namespace) -> LinkedView:
@@ -291,10 +263,4 @@ def open_view(options: argparse.Namespace) -> LinkedView:
     texts |= options.texts
     if options.head is not None:
         texts |= {"layer": [str(options.head[0])], "head": [str(options.head[1])]}
-    view = open_texts(page, texts, max_parameters=options.max_parameters)
-    if options.head is not None and options.head != (view.focus.layer, view.focus.head):
-        raise InputError(
-            f"There is no head {'.'.join(map(str, options.head))}: layers go from 0 to {view.config.n_layers - 1}, "
-            f"heads from 0 to {view.config.n_heads - 1}."
-        )
-    return view
+    return open_texts(page, texts)

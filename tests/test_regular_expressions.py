@@ -32,7 +32,7 @@ _SEARCHES = {*_ONCE, "compile", "search", "sub", "split", "findall", "finditer"}
 
 
 def _in_source() -> Iterator[tuple[str, ast.expr, Search]]:
-    """Where each regular expression stands, its source, and how it is used; a compiled one in every way."""
+    """Where each regular expression stands, its source, and how it is used."""
     for path in sorted(_ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if not isinstance(node, ast.Call):
@@ -41,10 +41,6 @@ def _in_source() -> Iterator[tuple[str, ast.expr, Search]]:
             module, _, name = ast.unparse(node.func).rpartition(".")
             if module == "re" and name in _SEARCHES:
                 yield place, node.args[0], _ONCE.get(name, _find_all)
-                if name == "compile":
-                    yield f"{place} whole", node.args[0], _ONCE["fullmatch"]
-            elif name == "Field":
-                yield from ((place, each.value, _find_all) for each in node.keywords if each.arg == "pattern")
 
 
 def _write(source: ast.expr) -> str | None:

@@ -26,7 +26,6 @@ from playground.tutorials import (
     read_properties,
     small_config,
     trace_all,
-    trace_of,
 )
 from tests.model.reference import sinusoid
 from tests.written_numbers import read_number
@@ -77,9 +76,6 @@ def test_the_effects_are_those_of_the_fields_that_differ_each_tried_alone() -> N
     # Where one field alone changes numbers, it is the whole difference.
     assert found["B", "positions"] == pytest.approx(apart_by(FINAL["B"], FINAL["E"]))
     assert found["C", "head_merge"] == pytest.approx(apart_by(FINAL["C"], FINAL["E"]))
-    for (letter, field), effect in found.items():
-        changed = trace_of(replace(small_config("E"), **{field: getattr(small_config(letter), field)}), 0)
-        assert effect == apart_by(changed["final"], FINAL["E"])
 
 
 # Written out once by hand, from the description of the tutorials; the order of cells is A to E.
@@ -191,15 +187,3 @@ def test_numbers_that_the_text_holds() -> None:
     bert, own = (PRESETS[name].config for name in ("bert-base", "tutorial-d"))
     assert f"{bert.n_layers} layers, d_model {bert.d_model}, {bert.n_heads} heads" in told
     assert f"not {own.n_layers}, {own.d_model} and {own.n_heads}" in told
-
-
-def test_the_order_of_norms_and_dropout_change_numbers() -> None:
-    assert float(tutorials.pre_norm_called_post()[0]) > 0.1
-    with_dropout, without = map(float, tutorials.dropout_left_on())
-    assert with_dropout > 0.1
-    assert without == 0
-
-
-def test_unrelated_keys_do_not_know_a_tokens_own_place() -> None:
-    own, unrelated = map(float, tutorials.unrelated_tensors())
-    assert own > 0.5 > 2 * unrelated

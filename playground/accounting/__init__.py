@@ -5,27 +5,24 @@ from playground.accounting.counts import (
     Count,
     Term,
     attention_overtakes,
-    count_attention_head,
     count_encoder_decoder,
     count_flops,
     count_memory,
     count_parameters,
     flops_by_length,
 )
-from playground.accounting.shapes import is_traced, list_shapes, symbolic_shapes
+from playground.accounting.shapes import list_shapes, symbolic_shapes
 
 __all__ = [
     "LABELS",
     "Count",
     "Term",
     "attention_overtakes",
-    "count_attention_head",
     "count_encoder_decoder",
     "count_flops",
     "count_memory",
     "count_parameters",
     "flops_by_length",
-    "is_traced",
     "list_shapes",
     "symbolic_shapes",
 ]

@@ -215,15 +215,6 @@ def flops_by_length(config: ModelConfig, lengths: Iterable[int]) -> dict[Compone
     return {name: [times * cost[name] for cost in costs] for name in ("attention", "feed_forward")}
 
 
-def count_attention_head(config: ModelConfig) -> Count:
-    """Count one head's own parameters: its part of W_Q, W_K, W_V and W_O, without what heads share."""
-    letters = "qkv" if config.kv_heads == config.n_heads else "q"
-    model, head = ("d_model", config.d_model), ("d_head", config.head_width)
-    terms = [_linear(f"head.{each}", "attention", each.upper(), None, config, model, head) for each in letters]
-    terms.append(Term("head.o", "attention", "O", None, "d_head · d_model", config.head_width * config.d_model))
-    return Count(tuple(terms))
-
-
 def count_memory(config: ModelConfig, n_tokens: int) -> tuple[tuple[str, str, int], ...]:
     """Count the bytes of weights, of training with Adam, and of one sentence's attention: purpose, formula, bytes."""
     n = count_parameters(config).total

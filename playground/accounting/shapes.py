@@ -29,17 +29,6 @@ def list_shapes(
     return [(name, tuple(sizes[symbol] for symbol in symbols)) for name, symbols in symbolic_shapes(config, causal)]
 
 
-def is_traced(name: str) -> bool:
-    """Whether a name of `list_shapes` is one of a trace."""
-    return not name.endswith(_BETWEEN)
-
-
-_BETWEEN = (
-    *("ids", "embed.positions", "embed.segment", ".mean", ".std", ".rms"),
-    *(".projected", ".reshaped", ".permuted", ".qkv", ".products", ".mask", ".merged"),
-)
-
-
 def symbolic_shapes(config: ModelConfig, causal: bool = False) -> Steps:
     """As `list_shapes`, in letters."""
     steps = _embedding(config)

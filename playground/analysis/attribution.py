@@ -1,4 +1,4 @@
-"""Why one token attends to another: a score by source, its rivals, what its weight moves, a test by other texts.
+"""Why one token attends to another: a score by source, its rivals, what its weight moves, a test by swapping two words.
 
 A score is bilinear: split by source, it is a matrix that adds up to it (Elhage et al. 2021).
 
@@ -208,9 +208,7 @@ def judge(split: ScoreSplit, n_keys: int) -> Verdict:
     return "mostly" if largest * split.lead > 0 and abs(largest) >= MOST * total else "mixed"
 
 
-# --- a claim, tested by other texts: two words swapped, another word in the key's place, the key moved
-
-Kind = Literal["swap", "replace", "move"]
+# --- a claim, tested by the sentence with its two words swapped
 
 CLOSE = 0.05
 """Of weights."""
@@ -274,38 +272,16 @@ def tokens_of(batch: Batch, sentence: int, word: Word) -> list[int]:
     return [i for i, ((start, end), extra) in enumerate(spans) if not extra and start < word.end and end > word.start]
 
 
-def change_text(claim: Claim, new: str) -> dict[Kind, Claim]:
-    """Return the texts that test a claim, to be measured."""
-    n, key, rival, query = len(claim.words), claim.key, claim.rival, claim.query
-    order = list(range(n))
-    order[key], order[rival] = rival, key
-    found: dict[Kind, Claim] = {"swap": _reorder(claim, order)}
-    if new and new.casefold() != claim.word(key).casefold():
-        found["replace"] = _write(claim, [new if place == key else claim.word(place) for place in range(n)])
-    away = 2 if query < key else -2
-    for steps in (away, -away):
-        target = key + steps
-        passed = range(min(key, target), max(key, target) + 1)
-        if 0 <= target < n and query not in passed:
-            order = list(range(n))
-            order.insert(target, order.pop(key))
-            found["move"] = _reorder(claim, order)
-            break
-    return found
-
-
-def _reorder(claim: Claim, order: Sequence[int]) -> Claim:
-    query, key, rival = map(order.index, (claim.query, claim.key, claim.rival))
-    return replace(_write(claim, [claim.word(place) for place in order]), query=query, key=key, rival=rival)
-
-
-def _write(claim: Claim, texts: Sequence[str]) -> Claim:
+def swap_words(claim: Claim) -> Claim:
+    """Return the text in which the key's and the rival's word have changed places, to be measured."""
+    order = list(range(len(claim.words)))
+    order[claim.key], order[claim.rival] = claim.rival, claim.key
     written, words, end = "", [], 0
-    for word, text in zip(claim.words, texts, strict=True):
+    for word, place in zip(claim.words, order, strict=True):
         written += claim.text[end : word.start]
-        words.append(Word(len(written), len(written) + len(text)))
-        written, end = written + text, word.end
-    return replace(claim, text=written + claim.text[end:], words=tuple(words))
+        words.append(Word(len(written), len(written) + len(claim.word(place))))
+        written, end = written + claim.word(place), word.end
+    return replace(claim, text=written + claim.text[end:], words=tuple(words), key=claim.rival, rival=claim.key)
 
 
 def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:

@@ -94,14 +94,9 @@ class PointDifference:
         return not self.largest <= FLOAT32_ROUNDING * self.size
 
 
-def have_same_tokens(one: Run, other: Run) -> bool:
-    """Whether two runs read the same tokens, padding included."""
-    return one.tokens == other.tokens
-
-
 def compare_points(pinned: Run, now: Run) -> list[PointDifference]:
     """Compare the points that both runs have in the same shape."""
-    if not have_same_tokens(pinned, now):
+    if pinned.tokens != now.tokens:
         return []
     n_layers = min(pinned.config.n_layers, now.config.n_layers)
     names = ["embed.out", *(f"layers.{i}.{point}" for i in range(n_layers) for point in COMPARED_POINTS), "final"]

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from playground.analysis.streams import l2
-from playground.analysis.tex import factor, number
-from playground.config import ModelConfig, Positions
+from playground.analysis.tex import number
+from playground.config import Positions
 from playground.errors import InputError
 from playground.model import Encoder
 from playground.model.encoder import layer_masks
@@ -158,16 +158,3 @@ def formula_with_numbers(positions: Positions, rows: Array, position: int, dimen
     angle = position * float(frequencies(d_model, doubled=doubled)[pair])
     function = r"\cos" if dimension % 2 else r"\sin"
     return rf"{entry} = {function}\frac{{{position}}}{{10000^{{{exponent}}}}} = {function}({number(angle)}) = {value}"
-
-
-def sum_formula(config: ModelConfig) -> str:
-    """Write the sum of embedding and position in LaTeX."""
-    row = r"E_{\text{id}_t}" if config.vocab_size else "v_t"
-    scale = r"\sqrt{D}\, " if config.vocab_size and config.scale_embeddings else ""
-    return f"x_t = {scale}{row} + P_t"
-
-
-def sum_with_numbers(tokens: Array, rows: Array, position: int) -> str:
-    """Write that sum's first number; both arrays are (T, D)."""
-    token, added = tokens[position, 0], rows[position, 0]
-    return rf"x_{{{position},\,0}} = {number(token)} + {factor(added)} = {number(token + added)}"

@@ -242,7 +242,8 @@ def changed_tokens(batch: Batch, one: int, two: int) -> list[int]:
 def corrupt_word(encode: Encode, batch: Batch, sentence: int, token: int) -> tuple[str, int, str, str] | None:
     """Return a sentence of as many tokens, the first other token, the old word, the new one."""
     text = batch.sentences[sentence]
-    start, end = _word_around(text, *batch.offsets[sentence][token])
+    around = (word for word in split_words(text) if word.overlaps(*batch.offsets[sentence][token]))
+    start, end = next((word for word in around if text[word.start : word.end].isalnum()), (0, 0))
     if start == end or batch.truncated[sentence]:
         return None
     fitting: list[tuple[int, int, tuple[str, int, str, str]]] = []
@@ -264,18 +265,6 @@ def append_sentences(text: str, n_sentences: int, added: Sequence[str]) -> str |
     longer = "\n".join([text.rstrip("\n"), *added]) if text.strip() else "\n".join(added)
     fits = len(longer) <= MAX_CHARACTERS and n_sentences + len(added) <= MAX_SENTENCES
     return longer if fits else None
-
-
-def _word_around(text: str, start: int, end: int) -> tuple[int, int]:
-    at = next((at for at in range(start, end) if text[at].isalnum()), None)
-    if at is None:
-        return start, start
-    start, end = at, at
-    while start > 0 and text[start - 1].isalnum():
-        start -= 1
-    while end < len(text) and text[end].isalnum():
-        end += 1
-    return start, end
 
 
 def _other_words(text: str, word: str) -> Iterator[str]:

@@ -18,17 +18,11 @@ from playground.charts.names import token_names
 S = TypeVar("S")
 
 AxisOptions: TypeAlias = Mapping[str, Any]
-
-
 Mask: TypeAlias = NDArray[np.bool_]
 
 
 def _nothing(*_: object) -> str:
     return ""
-
-
-def _grow_with_rows(n_rows: int) -> int:
-    return int(np.clip(170 + 26 * n_rows, 280, 620))
 
 
 @dataclass(frozen=True)
@@ -102,7 +96,7 @@ class Heatmap(Chart[S]):
     frames: Callable[[S], Sequence[Frame]] = lambda _: ()
     shown: Callable[[S], Mask] | None = None
     """Coloured cells (R, C); others are grey."""
-    height_of: Callable[[int], int] = _grow_with_rows
+    height_of: Callable[[int], int] = lambda n_rows: int(np.clip(170 + 26 * n_rows, 280, 620))
     written: str = ""
     """Format of numbers in cells; empty for none."""
     flat_bar: bool = False

@@ -59,16 +59,13 @@ def export_encoder(
     sentence: int = 0,
     place: Place = FIRST,
 ) -> Export:
-    """Run one sentence of a text as a page does, and return it with its encoder.
+    """Run one sentence of a text, one a line, as a page does, and return it with its encoder.
 
     Args:
         config: its `vocab_size` has to hold the tokenizer's tokens, and is 0 for raw vectors.
         seed: of random weights, and of raw vectors.
-        text: one sentence a line, padded to the same length.
         tokenizer: `word`, `char`, `bpe`, or `vectors` without a token table.
         weights: `random`, or `minilm` with its config and tokenizer.
-        causal: whether later tokens are hidden.
-        sentence: which one the file is about, from 0.
         place: whose attention it prints.
 
     Raises:

@@ -126,8 +126,7 @@ def rows_of(table: pd.DataFrame) -> list[list[Any]]:
     counts = isinstance(table.index, pd.RangeIndex) and table.index.name is None
     across = table.columns.name
     corner = " \\ ".join(str(name) for name in (table.index.name, across) if name is not None)
-    values = [table[column].tolist() if table.columns.is_unique else table.iloc[:, place].tolist()
-              for place, column in enumerate(table.columns)]  # fmt: skip
+    values = [column.tolist() for _, column in table.items()]
     if not counts:
         columns, values = [corner, *columns], [table.index.tolist(), *values]
     return [columns, *(list(row) for row in zip(*values, strict=True))]

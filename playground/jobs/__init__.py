@@ -104,13 +104,12 @@ class Job(Generic[S]):
             level = logging.WARNING if isinstance(problem, PlaygroundError) else logging.ERROR
             logger.log(level, "A job failed", exc_info=True)
         try:
-            with contextlib.ExitStack() as stack:  # whatever fails, `on_over` is called
-                stack.callback(lambda: self.on_over(self.state))
-                if self.computation is not None:
-                    self.computation.close(status)
+            if self.computation is not None:
+                self.computation.close(status)
         except Exception as problem:
             logger.exception("The end of a job failed")
             status, self.error = "failed", explain(problem)
+        self.on_over(self.state)
         self._ended = time.monotonic()
         return status
 
@@ -219,13 +218,9 @@ class JobPool:
         on_start: Callable[[], None] = lambda: None,
         on_over: Callable[[S | None], None] = lambda _: None,
     ) -> JobHandle[S]:
-        """Take part in the job of this key, all that its numbers depend on.
+        """Take part in the job of this key, all that its numbers depend on; without `keep` it ends with its visitors.
 
-        Args:
-            on_end: called in the job's thread, or here at once if it has ended.
-            keep: whether the result may stay for others.
-            on_start: called first where the job runs; if it raises, the job fails.
-            on_over: called there with the last state, before anybody gets it.
+        The job's thread calls `on_start`, which may refuse it, and in the end `on_over`, then everybody's `on_end`.
         """
         with self._lock:
             job: Job[S] | None = self._jobs.get(key)

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 
 import safetensors.torch
@@ -25,10 +25,8 @@ from playground.weights import read_metadata, read_tensors
 VERSION = "1"
 """Of language and recipe."""
 
-BASE = ModelConfig(
-    vocab_size=len(VOCABULARY), d_model=64, n_heads=4, n_layers=2, d_ff=128, max_len=64, dropout=0.0,
-    positions="rotary", rotary_base=30, norm_placement="pre", final_norm=True, activation="gelu",
-)  # fmt: skip
+_SMALL = ModelConfig(vocab_size=len(VOCABULARY), d_model=64, n_heads=4, n_layers=2, d_ff=128, max_len=64, dropout=0.0)
+BASE = replace(_SMALL, positions="rotary", rotary_base=30, norm_placement="pre", final_norm=True, activation="gelu")
 """What every other one is compared with."""
 
 MAX_PARAMETERS, MAX_LAYERS = 1_000_000, 48

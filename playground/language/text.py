@@ -1,6 +1,6 @@
 """The small English as tokens."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
@@ -17,17 +17,7 @@ SPECIALS = (PAD, UNKNOWN, MASK, CLS, SEP)
 PAD_ID, UNKNOWN_ID, MASK_ID, CLS_ID, SEP_ID = range(5)
 
 
-def _list_words() -> list[str]:
-    found: set[str] = set()
-    for each in LISTS:
-        if not isinstance(each, Mapping):
-            found.update(each)
-        for key, value in each.items() if isinstance(each, Mapping) else ():
-            found.update([key, value] if isinstance(value, str) else value)
-    return sorted(found)
-
-
-VOCABULARY = (*SPECIALS, *_list_words())
+VOCABULARY = (*SPECIALS, *sorted({word for words in LISTS for word in words}))
 """Every token, in the order of its id."""
 
 IDS = {token: i for i, token in enumerate(VOCABULARY)}

@@ -138,6 +138,10 @@ class Number(_Kind):
         """Return whether it is near the truth."""
         return self.is_near(given, variant.truth)
 
+    def name(self, given: float, _: Any) -> Mapping[str, Any]:
+        """Return the number, and what is near."""
+        return {"answer": given, "near": self.is_near}
+
     def compare(self, given: float | None, variant: Any) -> Item:
         """Write both numbers."""
         said = "" if given is None else say("exercises", "said", number=f"{given:,.4g}") + " "

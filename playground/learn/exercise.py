@@ -12,7 +12,7 @@ from playground.charts.chart import Chart, Columns, Group, Item, Panel, Paragrap
 from playground.charts.scene import Scene
 from playground.errors import InputError, PlaygroundError
 from playground.learn import formulas
-from playground.learn.answers import Answer, FormulaText, Given, Number, Parameter, Settings, Text, check_page
+from playground.learn.answers import Answer, FormulaText, Given, Parameter, Settings, Text, check_page
 from playground.learn.formulas import PLACE, check_formula, fill_numbers, list_computed
 from playground.learn.reading import Key, Record, read_record
 from playground.link.lab import Source
@@ -59,8 +59,6 @@ class Exercise(Record):
     title: Text
     topic: Text
     level: Literal[1, 2, 3]
-    rests_on: list[Key] = Field(default_factory=list)
-    """Exercises to know before."""
     source: Text
     page: Annotated[str, AfterValidator(check_page)]
     state: dict[Parameter, Value] = Field(default_factory=dict)
@@ -120,19 +118,10 @@ def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
     return sorted(exercises.values(), key=lambda each: (each.level, each.topic, each.key))
 
 
-def missing(exercise: Exercise, exercises: Mapping[str, Exercise], results: Results) -> list[Exercise]:
-    """Return the exercises that it rests on and that are open."""
-    return [exercises[key] for key in exercise.rests_on if key in exercises and key not in results]
-
-
 def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:
-    """Return the first open one with nothing `missing`, else one that was given up; `after` itself comes last."""
+    """Return the first open one, else one that was given up; `after` itself comes last."""
     left = [each for each in sort_exercises(exercises) if results.get(each.key) != "found"]
-
-    def rank(each: Exercise) -> tuple[bool, ...]:
-        return each.key == after, bool(missing(each, exercises, results)), each.key in results
-
-    return min(left, key=rank, default=None)
+    return min(left, key=lambda each: (each.key == after, each.key in results), default=None)
 
 
 @dataclass(frozen=True)
@@ -217,8 +206,7 @@ class Variant:
         if self.other is not None:
             views["other"] = self.other
         names = {} if given is None else kind.name(given, self)
-        near = {"is_near": kind.is_near} if isinstance(kind, Number) else {}
-        return formulas.compute(self.fill(formula), views, names, **near)
+        return formulas.compute(self.fill(formula), views, names)
 
 
 def find_items(view: LinkedView, keys: Collection[str]) -> tuple[list[Item], Scene[Any]]:
@@ -235,23 +223,14 @@ def _pick(items: Iterable[Item], keys: Collection[str]) -> Iterator[Item]:
         match item:
             case Paragraph(text, "answer") if "answer" in keys:
                 yield Paragraph(text)
-            case Group() if item.key in keys:
-                yield replace(item, items=tuple(map(_without_clicks, item.items)))
             case Group() | Panel():
                 yield from _pick(item.items, keys)
             case Columns():
                 yield from _pick([each for column in item.columns for each in column], keys)
-            case Chart() | Table() if item.key in keys:
-                yield _without_clicks(item)
-
-
-def _without_clicks(item: Item) -> Item:
-    match item:
-        case Chart():
-            return replace(item, click="", on_row=None)
-        case Table():
-            return replace(item, on_row=None)
-    return item
+            case Chart() if item.key in keys:
+                yield replace(item, click="", on_row=None)
+            case Table() if item.key in keys:
+                yield replace(item, on_row=None)
 
 
 def repairs(page: str, notices: Iterable[str]) -> list[str]:
@@ -260,10 +239,9 @@ def repairs(page: str, notices: Iterable[str]) -> list[str]:
     return [each for each in notices if not (page_at(page).own_networks and each.startswith(about_page))]
 
 
-def check_exercise(exercise: Exercise, known: Collection[str]) -> list[str]:
+def check_exercise(exercise: Exercise) -> list[str]:
     """Return a sentence on each thing that does not hold in a case."""
-    unknown = [quote_text(key) for key in exercise.rests_on if key not in known]
-    found = [f"It rests on {join_words(unknown)}, which is no exercise."] if unknown else []
+    found: list[str] = []
     for number, case in enumerate(exercise.cases):
         try:
             found += [f"{sentence} (case {case})" for sentence in _check_variant(Variant(exercise, number))]

@@ -1,16 +1,16 @@
 """Formulas of exercises and lessons, `pattern[3,1,it,animal] > 0.5`, computed from Python's syntax tree."""
 
 import ast
-import difflib
 import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 from playground.charts.names import escape_markdown
-from playground.errors import InputError
+from playground.errors import InputError, list_nearest
 from playground.learn.quantities import QUANTITIES, Numbers
 from playground.link.opening import LinkedView
 from playground.text.wording import quote_text
@@ -21,9 +21,7 @@ MAX_FORMULA = 400
 PLACE = re.compile(r"\{([a-z_]+)\}")
 """What a case of an exercise fills in."""
 
-_COMPUTED = re.compile(r"\{=([^{}|]+)(?:\|([^{}|]+))?\}")
-_FORMAT = re.compile(r"[+,]?(?:\.[0-9]{1,2})?[efg%]?")
-_STATES = ("other", "start")
+_COMPUTED = re.compile(r"\{=([^{}|]+)(?:\|\s*([+,]?(?:\.[0-9]{1,2})?[efg%]?)\s*)?\}")
 _VARIABLES = ("answer", "row", "column", "row_name")
 
 _OPERATORS: Mapping[type, Callable[..., Any]] = {
@@ -43,50 +41,33 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
     ast.In: lambda value, values: value in values,
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"abs": abs, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
-
-Near = Callable[[float, float], bool]
+_near = partial(math.isclose, rel_tol=1e-6)
 
 
 def check_formula(text: str) -> str:
     """Return the formula; raises `InputError` if it is none, or names something unknown."""
     with _explain_errors(text):
         for path in _names(_parse(PLACE.sub("0", text))):
-            state, _, name = path.partition(".")
-            known = name if state in _STATES else path
-            if known not in (*QUANTITIES, *_VARIABLES, *_FUNCTIONS, "near"):
-                nearest = difflib.get_close_matches(known, QUANTITIES, n=1, cutoff=0)
-                raise InputError(f"There is no quantity `{path}`; `{nearest[0]}` is one.")
+            if re.sub(r"^(other|start)\.", "", path) not in (*QUANTITIES, *_VARIABLES, *_FUNCTIONS, "near"):
+                raise InputError(f"There is no quantity `{path}`: {list_nearest(path, QUANTITIES)}.")
     return text
 
 
-def compute(
-    text: str,
-    views: Mapping[str, LinkedView],
-    variables: Mapping[str, Any] | None = None,
-    is_near: Near = lambda one, other: math.isclose(one, other, rel_tol=1e-6),
-) -> Any:
-    """Compute a formula → a number, truth, word or `Numbers`.
+def compute(text: str, views: Mapping[str, LinkedView], names: Mapping[str, Any] | None = None) -> Any:
+    """Compute a formula → a number, truth, word or `Numbers`; raises `InputError`, and whatever a run raises.
 
-    Args:
-        text: the formula.
-        views: the state `now`, and others by the word before a quantity, such as `other`.
-        variables: other names, such as `answer`.
-        is_near: the function `near(a, b)`.
-
-    Raises:
-        InputError: it cannot be computed; and whatever a run raises.
+    `views` are the state `now`, and others by the word before a quantity, such as `other`. `names` are further
+    values, such as `answer`, and functions in the place of `near(a, b)`.
     """
     with _explain_errors(text):
-        return _compute(_parse(text), views, variables or {}, is_near)
+        return _compute(_parse(text), views, {"near": _near, **_FUNCTIONS, **(names or {})})
 
 
 def list_computed(text: str) -> list[str]:
     """Return the formulas of a text, `{= formula}` or `{= formula | .2f}`; raises `InputError`."""
-    found = _COMPUTED.findall(text)
-    for _, written in found:
-        if not _FORMAT.fullmatch(written.strip()):
-            raise InputError(f"{quote_text(written.strip())} is no format of a number: `.2f` would be one.")
-    return [formula.strip() for formula, _ in found]
+    if "{=" in _COMPUTED.sub("", text):
+        raise InputError("`{= formula}` or, with a format, `{= formula | .2f}` would be a number.")
+    return [found[1].strip() for found in _COMPUTED.finditer(text)]
 
 
 def fill_numbers(text: str, compute: Callable[[str], Any]) -> str:
@@ -94,7 +75,7 @@ def fill_numbers(text: str, compute: Callable[[str], Any]) -> str:
 
     def write(found: re.Match[str]) -> str:
         value = compute(found[1].strip())
-        return format(value, (found[2] or ".4g").strip()) if isinstance(value, int | float) else escape_markdown(value)
+        return format(value, found[2] or ".4g") if isinstance(value, int | float) else escape_markdown(value)
 
     return _COMPUTED.sub(write, text)
 
@@ -123,22 +104,23 @@ def _names(node: ast.AST) -> list[str]:
     return [name for part in parts for name in _names(part)]
 
 
-def _compute(node: ast.AST, views: Mapping[str, LinkedView], variables: Mapping[str, Any], is_near: Near) -> Any:
+def _compute(node: ast.AST, views: Mapping[str, LinkedView], names: Mapping[str, Any]) -> Any:
     def value_of(part: ast.AST) -> Any:
-        return _compute(part, views, variables, is_near)
+        return _compute(part, views, names)
 
     match node:
         case ast.Constant(value=value):
             return value
+        case ast.Name(id=name) if name in _VARIABLES:
+            return names[name]
         case ast.Name() | ast.Attribute():
-            path = ast.unparse(node)
-            return variables[path] if path in variables else _find_quantity(path, [], views)
+            return _find_quantity(ast.unparse(node), [], views)
         case ast.Subscript(value=value, slice=places):
             parts = places.elts if isinstance(places, ast.Tuple) else [places]
             words = [part.id if isinstance(part, ast.Name) else ast.literal_eval(part) for part in parts]
             return _find_quantity(ast.unparse(value), words, views)
         case ast.Call(func=ast.Name(id=name), args=parts, keywords=[]):
-            return (is_near if name == "near" else _FUNCTIONS[name])(*map(value_of, parts))
+            return names[name](*map(value_of, parts))
         case ast.BinOp(op=sign, left=left, right=right):
             return _OPERATORS[type(sign)](float(value_of(left)), float(value_of(right)))
         case ast.UnaryOp(op=sign, operand=operand):

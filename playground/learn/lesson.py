@@ -14,14 +14,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Option, check_page, check_text
-from playground.learn.exercise import (
-    Exercise,
-    Variant,
-    check_exercise,
-    read_exercise,
-    repairs,
-    shipped_exercises,
-)
+from playground.learn.exercise import Exercise, Variant, check_exercise, read_exercise, repairs, shipped_exercises
 from playground.learn.formulas import check_formula, list_computed
 from playground.learn.reading import MAX_FILE, Key, Record, read_record
 from playground.link.opening import open_link, split_link
@@ -223,29 +216,18 @@ def main(arguments: Sequence[str]) -> int:
     lesson = parser.add_subparsers(required=True).add_parser("lesson").add_subparsers(required=True)
     check = lesson.add_parser("check", help="compute every truth of lessons and exercises, and say what does not hold")
     check.add_argument("files", nargs="+", type=Path, metavar="FILE", help="a lesson, or an exercise, in YAML")
-    found: dict[Path, list[str]] = {}
-    exercises, lessons = dict[Path, Exercise](), dict[Path, Lesson]()
+    read, found = dict[Path, Exercise | Lesson](), dict[Path, list[str]]()
     for file in parser.parse_args(arguments).files:
         try:
-            text = _read_file(file)
-            if re.search(r"^steps\s*:", text, re.MULTILINE):
-                lessons[file] = read_lesson(text, file.name)
-            else:
-                exercises[file] = read_exercise(text, file.name)
-        except PlaygroundError as error:
+            text = file.read_text(encoding="utf-8")
+            is_lesson = re.search(r"^steps\s*:", text, re.MULTILINE)
+            read[file] = read_lesson(text, file.name) if is_lesson else read_exercise(text, file.name)
+        except (PlaygroundError, OSError, UnicodeDecodeError) as error:
             found[file] = [str(error)]
-    known = {**shipped_exercises(), **{exercise.key: exercise for exercise in exercises.values()}}
-    found |= {file: check_exercise(exercise, known) for file, exercise in exercises.items()}
-    found |= {file: check_lesson(lesson, known) for file, lesson in lessons.items()}
+    known = {**shipped_exercises(), **{each.key: each for each in read.values() if isinstance(each, Exercise)}}
+    for file, each in read.items():
+        found[file] = check_lesson(each, known) if isinstance(each, Lesson) else check_exercise(each)
     for file, sentences in found.items():
         for sentence in sentences or ["all holds."]:
             sys.stdout.write(f"{file}: {sentence}\n")
     return int(any(found.values()))
-
-
-def _read_file(file: Path) -> str:
-    try:
-        with file.open(encoding="utf-8") as opened:
-            return opened.read(MAX_FILE + 1)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"The file can't be read: {getattr(error, 'strerror', None) or 'it is no text'}.") from error

@@ -2,15 +2,16 @@
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
 from typing import Any, Literal, NamedTuple
 
 from playground.limits import MAX_CHARACTERS
 from playground.model.change_texts import read_change, write_change
 from playground.model.changes import Change
 from playground.text.wording import quote_text
+from playground.words import say
 
 Reading = tuple[Any, str | None]
 """The value to use, and what is wrong with the link's text, if anything is."""
@@ -25,24 +26,31 @@ class Param:
     options: Sequence[Any] = ()
     """Words, a slider's stops, smallest first, or the range of whole numbers; a link repeats the key for `several`."""
     captions: Sequence[str] = ()
-    former: Mapping[str, str] = field(default_factory=dict)
-    """Words that links once had, and the nearest option."""
     longest: int = MAX_CHARACTERS
     """Characters of a text."""
     parse: Callable[[str], Reading] = lambda text: (text, None)
     """Reads a notation, whose `str` is its text; complains in whole sentences."""
-    label: str = ""
-    """Of its widget in the sidebar; its key if empty."""
-    help_text: str | None = None
+    words: str = ""
+    """Its key in `words/en/settings.ftl`, if it has words of its own."""
+
+    @cached_property
+    def label(self) -> str:
+        """Its widget's label; empty without words."""
+        return say("settings", f"setting-{self.words}") if self.words else ""
+
+    @cached_property
+    def help_text(self) -> str | None:
+        """What it is, if it has words."""
+        return say("settings", f"setting-{self.words}.help") if self.words else None
 
 
 choice, several, size, text = (partial(Param, kind) for kind in ("choice", "several", "size", "text"))
 notation, switch = partial(Param, "notation"), partial(Param, "switch", options=(False, True))
 
 
-def whole(default: int, low: int, high: int, **shown: Any) -> Param:
+def whole(default: int, low: int, high: int) -> Param:
     """Return a whole number between two bounds."""
-    return Param("whole", default, range(low, high + 1), **shown)
+    return Param("whole", default, range(low, high + 1))
 
 
 _NO_VALUE = "is not one of its values"
@@ -64,7 +72,7 @@ def read_param(param: Param, texts: Sequence[str]) -> Reading:
         case "choice" | "switch":
             found = {write(option): option for option in options}
             text = text.lower() if param.kind == "switch" else text
-            return (found[text], None) if text in found else (param.former.get(text, param.default), _NO_VALUE)
+            return (found[text], None) if text in found else (param.default, _NO_VALUE)
     number = _read_number(text, is_whole=param.kind == "whole")
     if math.isnan(number):
         return param.default, _NO_VALUE

@@ -1,27 +1,25 @@
 """From a state to numbers: `Lab`; and the `Source` of its weights and kept results."""
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
-from playground.accounting import count_parameters
 from playground.config import ModelConfig
-from playground.errors import InputError, PretrainedError, TooLargeError, UnavailableError
+from playground.errors import InputError, PretrainedError, UnavailableError
 from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
 from playground.language.text import english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
 from playground.link import params
-from playground.link.kinds import MadeChange
-from playground.link.query import drawn_rows
+from playground.link.kinds import Changes, MadeChange
 from playground.link.state import AFTER, BEFORE, RANDOM, TRANSLATOR, Owner, RunKey, State, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs import encoder_run, pair_run
-from playground.runs.budget import MAX_PARAMETERS, check_pair_budget
+from playground.runs.budget import MAX_PARAMETERS, check_budget, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run
 from playground.runs.forward_pass import intervention_subject
 from playground.runs.pair_run import PairRun
@@ -102,12 +100,7 @@ class Source:
 
     def check(self, config: ModelConfig, n_tokens: int) -> None:
         """Raise TooLargeError if a model, or its run of so many tokens, is too large."""
-        n = count_parameters(config).total
-        if n > self.max_parameters:
-            raise TooLargeError(
-                f"This model has {n:,} parameters: above max_parameters={self.max_parameters:,} it can be counted, "
-                "but not run."
-            )
+        check_budget(config, self.max_parameters)
 
     def turn(self) -> AbstractContextManager[None]:
         """Return the context to compute in."""
@@ -131,15 +124,6 @@ class FittedChanges(NamedTuple):
     applied: tuple[Change, ...] = ()
     reasons: Mapping[Change, str] = {}
     """Of those that cannot apply: why not, in one sentence each."""
-
-
-def fit_changes(
-    made: Iterable[MadeChange], config: ModelConfig, batch: Batch, sentence: int, *, causal: bool
-) -> FittedChanges:
-    """Divide the changes for one sentence of a batch, from 0; of two that exclude each other the first applies."""
-    subject = intervention_subject(config, batch, sentence, causal=causal)
-    applied, refused = divide_changes(subject, tuple(change for change, is_on in made if is_on))
-    return FittedChanges(applied, dict(refused))
 
 
 @dataclass(frozen=True)
@@ -199,7 +183,7 @@ class Lab:
         """Rows of a token table that is drawn for the tokenizer; 0 if words are vectors."""
         if self.state.takes_vectors:
             return 0
-        return drawn_rows(self.values, self.tokenizer.vocab_size, is_random=self.state.weights == "random")
+        return max(self.tokenizer.vocab_size, self["table_rows"] if self.weights == "random" else 0)
 
     @property
     def encoder(self) -> Encoder:
@@ -224,11 +208,17 @@ class Lab:
         return self.fit_changes(self.sentence)
 
     def fit_changes(self, sentence: int) -> FittedChanges:
-        """Return `fitted_changes` of a sentence, from 0; what names a token is made in the chosen one alone."""
-        changes = [each for each in self.changes if sentence == self.sentence or each.change.names_no_token]
-        if not any(change.is_on for change in changes):
+        """Return `fitted_changes` of a sentence, from 0; what names a token is made in the chosen one alone.
+
+        Of two that exclude each other the first applies.
+        """
+        is_chosen = sentence == self.sentence
+        changes = tuple(each for each, is_on in self.changes if is_on and (is_chosen or each.names_no_token))
+        if not changes:
             return FittedChanges()
-        return fit_changes(changes, self.config, self.batch, sentence, causal=self["causal"])
+        subject = intervention_subject(self.config, self.batch, sentence, causal=self["causal"])
+        applied, refused = divide_changes(subject, changes)
+        return FittedChanges(applied, dict(refused))
 
     @cached_property
     def untouched_key(self) -> RunKey:
@@ -270,7 +260,7 @@ class Lab:
     @property
     def without_changes(self) -> "Lab":
         """The lab in which nothing changes the computation."""
-        return self.at(self.state.without_changes)
+        return self.at(self.state.with_changes(Changes()))
 
 
 def once(function: Callable[Concatenate[Lab, P], R]) -> Callable[Concatenate[Lab, P], R]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cache, lru_cache
-from operator import itemgetter
+from functools import cache
 from typing import Any
 
 from playground.analysis.walkthrough import STAGES
@@ -33,7 +32,7 @@ from playground.presets import PRESETS
 from playground.text.tokenizer import MAX_BPE_VOCABULARY, MIN_BPE_VOCABULARY
 from playground.text.wording import quote_text
 from playground.training.recipe import Recipe
-from playground.training.tasks import FORMER_TASKS, TASKS
+from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
 from playground.training.variants import REGULARISERS
 from playground.tutorials import LONG_TITLES, SHORT_TITLES, TITLES
@@ -64,12 +63,6 @@ STRENGTHS: dict[str, Param] = {
 }
 """How strong each regulariser may be, by the recipe's field."""
 
-_OPTIMIZER: dict[str, Any] = {
-    "label": "optimiser · `optimizer`",
-    "help_text": "adam: a step size for every weight, from its own gradients (Kingma & Ba 2015). adamw: weight decay "
-    "apart from it (Loshchilov & Hutter 2019). sgd: one step size for all, with momentum 0.9.",
-}
-
 RECIPE: dict[str, Param] = {
     "text": text("", longest=4_000),
     "length": whole(12, 2, 256),
@@ -77,7 +70,7 @@ RECIPE: dict[str, Param] = {
     "n_train": size(4096, (16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192, 16384)),
     "steps": size(600, (5, 10, 20, 50, 100, 200, 300, 400, 500, 600, 800, 1000, 1200, 1500, 2000, 3000, 4000, 5000)),
     "batch_size": size(64, (1, 2, 4, 8, 16, 32, 64, 128, 256)),
-    "optimizer": choice("adam", ("adam", "adamw", "sgd"), **_OPTIMIZER),
+    "optimizer": choice("adam", ("adam", "adamw", "sgd"), words="optimizer"),
     "schedule": choice("paper", ("paper", "constant")),
     "lr": size(
         Recipe.lr, (1e-5, 3e-5, 1e-4, 2e-4, 3e-4, 5e-4, 1e-3, 2e-3, 3e-3, 4e-3, 5e-3, 0.01, 0.02, 0.1, 1, 10, 100)
@@ -94,7 +87,7 @@ LAST_MOMENT = 20
 """The end of a run on the slider through its saved steps; 0 is its beginning."""
 
 TRAINING: dict[str, Param] = {
-    "training_task": choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
+    "training_task": choice("Reverse", tuple(TASK_TITLES)),
     **{f"training_{name}": param for name, param in RECIPE.items()},
     "training_attention": choice("self", ("self", "encoder self", "decoder self", "cross")),
     "training_layer": whole(0, 0, 7),
@@ -118,14 +111,14 @@ COMPARED: dict[str, Param] = {
 """The same, once it is chosen: none is off."""
 
 ABLATION: dict[str, Param] = {
-    "regularisers_task": choice("Reverse", tuple(TASK_TITLES), former=FORMER_TASKS),
+    "regularisers_task": choice("Reverse", tuple(TASK_TITLES)),
     "regularisers_data": choice("small", ("small", "plenty")),
     "regularisers_seeds": choice("1", ("1", "3")),
     "regularisers_chosen": several(
         ("Dropout on attention weights", "Weight decay", "Label smoothing", "Early stopping"), tuple(FIELDS)
     ),
     "regularisers_measure": choice("accuracy", ("accuracy", "loss")),
-    "regularisers_optimizer": choice("adamw", ("adamw", "sgd"), **_OPTIMIZER),
+    "regularisers_optimizer": choice("adamw", ("adamw", "sgd"), words="optimizer"),
     "regularisers_lr": RECIPE["lr"],
     **{f"regularisers_{field}": param for field, param in COMPARED.items()},
 }
@@ -144,68 +137,34 @@ def _read_run(text: str) -> Reading:
 
 
 def _read_setting(field: str, setting: Setting) -> Param:
-    shown: dict[str, Any] = {"label": f"{setting.label} · `{field}`", "help_text": setting.help_text}
     default = getattr(TRAINED, field)
     if field in CHOICES:
-        return choice(default, CHOICES[field], **shown)
-    return size(default, setting.stops, **shown) if setting.stops else switch(default, **shown)
+        return choice(default, CHOICES[field])
+    return size(default, setting.stops) if setting.stops else switch(default)
 
 
 ARCHITECTURE = {field: _read_setting(field, setting) for field, setting in SETTINGS.items()}
 """`ModelConfig`'s own fields, in the sidebar's order."""
 
-_SETTINGS_OF = itemgetter(*ARCHITECTURE)
-
 SIZES = {key: param for key, param in ARCHITECTURE.items() if param.kind == "size"}
 
-SHARED: dict[str, Param] = {
-    "text": text(DEFAULT_TEXT, label="Your text, one sentence a line"),
-    "sentence": whole(1, 1, MAX_SENTENCES, label="Sentence to look at"),
-    "weights": choice(
-        "minilm",
-        ("minilm", "english", "random", "mine", "trained here"),
-        label="Weights",
-        help_text="minilm: a trained encoder. english: small encoders that learnt a small English, in every "
-        "architecture. random: drawn from the seed, in any shape. mine: a file that you have saved, of a tutorial's "
-        "model or another encoder. trained here: what you have trained on the Training page.",
-    ),
-    "untrained": switch(False, label="before training", help_text="Random weights: nothing is learnt yet."),
-    "tokenizer": choice(
-        "wordpiece",
-        ("wordpiece", "word", "char", "bpe", "vectors"),
-        label="cutting text into tokens · `tokenizer`",
-        help_text="wordpiece: the trained model's own. word: your text's own words. char: one a character. bpe: "
-        "byte-level byte-pair encoding, trained on Python's help texts. vectors: your text's own words, each a vector "
-        f"drawn from the seed, without a table to learn, as in tutorials {SHORT_TITLES['B']} and {SHORT_TITLES['C']}.",
-    ),
-    "vocab_size": whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY, label="BPE vocabulary · `vocab_size`"),
-    "table_rows": size(
-        0,
-        (0, 1_000, 5_000, 10_000, 30_000, 30_522, 32_128, 37_000, 50_257, 50_265, 50_368),
-        label="rows of the token table · `table_rows`",
-        help_text="With random weights: rows of the token table, used or not, but at least one for each token.",
-    ),
+_SIDEBAR: dict[str, Param] = {
+    "text": text(DEFAULT_TEXT),
+    "sentence": whole(1, 1, MAX_SENTENCES),
+    "weights": choice("minilm", ("minilm", "english", "random", "mine", "trained here")),
+    "untrained": switch(False),
+    "tokenizer": choice("wordpiece", ("wordpiece", "word", "char", "bpe", "vectors")),
+    "vocab_size": whole(2_000, MIN_BPE_VOCABULARY, MAX_BPE_VOCABULARY),
+    "table_rows": size(0, (0, 1_000, 5_000, 10_000, 30_000, 30_522, 32_128, 37_000, 50_257, 50_265, 50_368)),
     **ARCHITECTURE,
-    "causal": switch(False, label="causal mask · `causal`", help_text="No token may look at later ones."),
-    "seed": whole(0, 0, 2**31 - 1, label="Seed", help_text="The same seed gives the same random weights everywhere."),
-    "mask": whole(
-        NO_MASK,
-        NO_MASK,
-        MAX_TOKENS - 1,
-        label="hidden word",
-        help_text="Position of the word that an encoder of the small English fills in; -1 hides none.",
-    ),
-    "run": notation(
-        "", parse=_read_run, label="run", help_text="The network that was trained: a hash, and its share right."
-    ),
-    "do": notation(
-        Changes(),
-        parse=read_changes,
-        label="what if",
-        help_text="Changes of the computation, with commas between them, such as 3.1:zero for head 1 of layer 3 at "
-        "zero, or 2.ffn:off for no feed-forward in layer 2.",
-    ),
+    "causal": switch(False),
+    "seed": whole(0, 0, 2**31 - 1),
+    "mask": whole(NO_MASK, NO_MASK, MAX_TOKENS - 1),
+    "run": notation("", parse=_read_run),
+    "do": notation(Changes(), parse=read_changes),
 }
+
+SHARED = {key: replace(param, words=key) for key, param in _SIDEBAR.items()}
 """The sidebar's parameters, the same on every page."""
 
 FOCUS: dict[str, Param] = {
@@ -285,7 +244,7 @@ OWN: dict[str, Param] = {
     ),
     "attention_show": choice("one head", ("one head", "average of heads")),
     "attention_view": choice("lines", ("lines", "ranking", "entropy", "heads that link", "what heads are known for")),
-    "attention_why": choice("sources", ("sources", "what it moves")),
+    "attention_why": choice("sources", ("sources", "swap two words", "what it moves")),
     "attention_rival": choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_colours": choice("square root", ("square root", "linear")),
     "norms_view": choice("tokens", ("tokens", "statistics", "by hand")),
@@ -380,12 +339,7 @@ def values_of(spec: Spec) -> dict[str, Any]:
 
 def model_config(values: Mapping[str, Any], vocab_size: int) -> ModelConfig:
     """Return the architecture that values describe, for a tokenizer's vocabulary; raises ConfigError."""
-    return _build_config(vocab_size, *_SETTINGS_OF(values))
-
-
-@lru_cache(maxsize=256)
-def _build_config(vocab_size: int, *settings: Any) -> ModelConfig:
-    return ModelConfig(vocab_size=vocab_size, **dict(zip(ARCHITECTURE, settings, strict=True)))
+    return ModelConfig(vocab_size=vocab_size, **{key: values[key] for key in ARCHITECTURE})
 
 
 def default_values(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from playground.link import params
 from playground.link.kinds import read_param, write
 from playground.link.params import (
     ARCHITECTURE,
-    FOCUS,
     FOLDS,
     LOCKED,
     OWN,
@@ -83,16 +82,14 @@ def read_link(texts: Texts) -> Settled:
     values = needed_panels({*linked, *texts.get("only", ())}) | {key: value for key, (value, _) in readings.items()}
     if "encdec_source" not in linked and not linked.keys().isdisjoint(HIDDEN["trained example"]):
         values["encdec_source"] = "your text"
-    # A layer that no model has is one that this model has not: the focus line tells of the last that there is.
-    too_high = {key for key in FOCUS if values.get(key) == FOCUS[key].options[-1]}
-    sentences = [complaint for key, (_, complaint) in readings.items() if complaint and key not in too_high]
+    sentences = [complaint for _, complaint in readings.values() if complaint]
     if texts.get("v", [VERSION])[-1] != VERSION:
         sentences.append("This link was made by another version of the playground; some of it may look different.")
     return values, sentences
 
 
 def read_pinned(texts: Texts, now: Mapping[str, Any]) -> tuple[dict[str, Any] | None, set[str], list[str]]:
-    """Return what a link's texts pin, if anything; which of the sidebar's keys they set; and what is wrong."""
+    """Return what a link pins, if anything; which of the sidebar's keys it sets; and what is wrong."""
     readings = {key: read(key, texts[name]) for name, key in PINNED_KEYS.items() if name in texts}
     if not readings and texts.get(MARKER, [""])[-1].lower() != "true":
         return None, set(), []
@@ -156,6 +153,10 @@ NO_CHECKPOINT = (
 )
 
 
+_GIVES_WAY: Mapping[str, tuple[str, Any]] = {"fused_qkv": ("n_kv_heads", 0), "d_head": ("positions", "sinusoidal")}
+"""By what a file decides: what it leaves open, and a value of that which fits."""
+
+
 def settle(
     values: Mapping[str, Any],
     from_link: Collection[str] = (),
@@ -196,8 +197,8 @@ def settle(
         values.update({key: read_param(size, [write(values[key])])[0] for key, size in SIZES.items()})
     while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
         key = error.field
-        if key in ("d_head", "fused_qkv") and recognised is not None and key in recognised.settings:
-            key, new = _give_way_to_file(values, error, has_own_heads="n_heads" in recognised.settings)
+        if recognised is not None and key in recognised.settings and key in _GIVES_WAY:
+            key, new = _GIVES_WAY[key]
         elif key == "n_heads":
             new = _next_divisor(values, shown_before or {})
         else:
@@ -240,17 +241,6 @@ def _find_error(values: Mapping[str, Any]) -> ConfigError | None:
     except ConfigError as error:
         return error
     return None
-
-
-def _give_way_to_file(values: Mapping[str, Any], error: ConfigError, *, has_own_heads: bool) -> tuple[str, Any]:
-    """Return a setting that the file leaves open, and a value with which the file's own width of a head stays."""
-    if error.field == "fused_qkv":
-        return "n_kv_heads", 0  # with one projection, each head has its own keys
-    options = () if has_own_heads else SIZES["n_heads"].options
-    fitting = [heads for heads in options if _find_error({**values, "n_heads": heads}) is None]
-    if not fitting:
-        return "positions", "sinusoidal"
-    return "n_heads", min(fitting, key=lambda heads: abs(heads - values["n_heads"]))
 
 
 def _next_divisor(values: Mapping[str, Any], shown_before: Mapping[str, Any]) -> int:
@@ -301,16 +291,6 @@ def explain_cut(values: Mapping[str, Any]) -> str:
     if longest_sentence(values) == MAX_TOKENS:
         return f"This server reads no more than {MAX_TOKENS:,} tokens of a sentence."
     return f"The model reads no more: its `max_len` is {values['max_len']:,}."
-
-
-def chosen_sentence(values: Mapping[str, Any], n_sentences: int) -> int:
-    """Return the sentence to look at, from 0, in a text of so many."""
-    return min(int(values["sentence"]), n_sentences) - 1
-
-
-def drawn_rows(values: Mapping[str, Any], n_tokens: int, *, is_random: bool) -> int:
-    """Return the rows of a token table; with random weights at least those that were asked for."""
-    return max(n_tokens, values["table_rows"] if is_random else 0)
 
 
 @cache

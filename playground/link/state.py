@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self
 from playground.config import ModelConfig
 from playground.link import params
 from playground.link.kinds import Changes
-from playground.link.query import choose_tokenizer, chosen_sentence, longest_sentence
+from playground.link.query import choose_tokenizer, longest_sentence
 from playground.model.changes import Change
 from playground.text import Sentences, split_sentences
 
@@ -111,7 +111,7 @@ class State:
     @property
     def sentence(self) -> int:
         """The sentence to look at, from 0."""
-        return chosen_sentence(self.values, len(self.text.sentences))
+        return min(int(self["sentence"]), len(self.text.sentences)) - 1
 
     @property
     def is_english(self) -> bool:
@@ -144,10 +144,9 @@ class State:
         chosen, vocab_size = choose_tokenizer(self.values)
         return TextKey(self.own_tokenizer or chosen, vocab_size, longest, sentences)
 
-    @property
-    def without_changes(self) -> "State":
-        """The state in which nothing changes the computation."""
-        return replace(self, values={**self.values, "do": Changes()}) if self["do"] else self
+    def with_changes(self, made: Changes) -> "State":
+        """Return the state with these changes of the computation."""
+        return self if self["do"] == made else replace(self, values={**self.values, "do": made})
 
     def with_sentences(self, sentences: tuple[str, ...], sentence: int = 0) -> "State":
         """Return the state with other sentences, one of which, from 0, is looked at."""

@@ -1,23 +1,8 @@
 """A change's text in a link, its name, its formula, as `KINDS` has them.
 
-In a link, a change is place:what, or place:what~strength below strength 1. Sentences count from 1 there; `*` is every
-head, or every token.
-
-| text | what it means |
-|-|-|
-| `3.1:zero`, `3.*:zero` | head 1 of layer 3 at zero; every head of it |
-| `3.1:mean` | the head at its mean over tokens |
-| `3.attn:off`, `3.ffn:off` | a sublayer off; `3.*:off` is read as `3.attn:off` |
-| `3.1:cut_4_7` | token 4 does not attend to token 7, before the softmax |
-| `3.1:force_4_7` | token 4 attends to token 7 alone |
-| `3.1:weight_4_7_0.25` | token 4 gives token 7 a weight of 0.25 |
-| `3.1:cut_4_7_after`, … | each of these after the softmax: the other weights stay |
-| `3.1:hide_7` | no other token attends to token 7, before the softmax |
-| `3.1:uniform_4`, `3.1:diagonal_*` | token 4 attends to all evenly; every token to itself alone |
-| `3.1:copy_4_0` | token 4 attends as in head 0 |
-| `positions:shuffle_7` | positions shuffled with seed 7 |
-| `embed:patch_4_2`, `3.mid:patch_4_2` | token 4's vector is that of sentence 2, at that point of layer 3 |
-| `3.1.z:patch_*_2` | one head's vectors of every token are those of sentence 2 |
+In a link, a change is place:what, or place:what~strength below strength 1: `3.1:zero` is head 1 of layer 3 at zero,
+`3.*:cut_4_7~0.5` takes half of token 7's weight from token 4 in every head. Sentences count from 1 there; `*` is every
+head, or every token. docs/pages.md lists all.
 """
 
 import re
@@ -51,8 +36,8 @@ def write_change(change: Change) -> str:
     template = find_text(change)
     if template is None:
         raise ValueError(f"{change} has no text.")
-    text = _FIELD.sub(lambda found: _write_value(found[1], _value(change, found[1])), template)
-    return text if change.strength == 1 else f"{text}~{_write_share(change.strength)}"
+    text = _FIELD.sub(lambda found: _write_value(found[1], change[found[1]]), template)
+    return text if change.strength == 1 else f"{text}~{float(change.strength)!r}"
 
 
 def find_text(change: Change) -> str | None:
@@ -60,7 +45,7 @@ def find_text(change: Change) -> str | None:
     for template, implied in change.spec.texts:
         fields = {found[1]: found for found in _FIELD.finditer(template)}
         names = ("layer", "head", *change.spec.args)
-        if all(_fits(_value(change, name), fields.get(name), implied.get(name)) for name in names):
+        if all(_fits(change[name], fields.get(name), implied.get(name)) for name in names):
             return template
     return None
 
@@ -95,12 +80,6 @@ def _fits(value: Arg, place: re.Match[str] | None, implied: Arg) -> bool:
     return bool(place[2]) if value is None else not place[3] or re.fullmatch(place[3], str(value)) is not None
 
 
-def _value(change: Change, name: str) -> Arg:
-    own: dict[str, Arg] = {"layer": change.layer, "head": change.head}
-    value: Arg = own[name] if name in own else change[name]
-    return value
-
-
 @cache
 def _pattern(template: str) -> re.Pattern[str]:
     pieces, at = [], 0
@@ -121,7 +100,7 @@ def _read_value(name: str, part: str) -> Arg:
 
 def _write_value(name: str, value: Arg) -> str:
     if isinstance(value, float | int) and name in ("weight", "sentence"):
-        return _write_share(value) if name == "weight" else str(int(value) + 1)
+        return repr(float(value)) if name == "weight" else str(int(value) + 1)
     return "*" if value is None else str(value)
 
 
@@ -130,7 +109,3 @@ def _read_share(text: str) -> float:
     if not 0 <= share <= 1:
         raise ValueError(f"{share} is not between 0 and 1")
     return share
-
-
-def _write_share(share: float) -> str:
-    return f"{share:g}" if float(f"{share:g}") == share else repr(float(share))

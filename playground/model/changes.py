@@ -73,9 +73,9 @@ class Change:
             raise InterventionError(f"A change of the kind {self.kind} takes {self.spec.args}, not {self.args}.")
 
     def __getitem__(self, name: str) -> Any:
-        """Return an argument, None if the kind has no such."""
-        names = self.spec.args
-        return self.args[names.index(name)] if name in names else None
+        """Return the layer, the head or an argument; None if the kind has no such."""
+        named = {"layer": self.layer, "head": self.head, **dict(zip(self.spec.args, self.args, strict=True))}
+        return named.get(name)
 
     @property
     def spec(self) -> "Kind":
@@ -130,34 +130,9 @@ Formula = Callable[["Change", str, WriteNumber], str]
 
 
 @dataclass(frozen=True)
-class Question:
-    """How a page asks which of several kinds of one title is meant."""
-
-    label: str
-    key: str
-    help: str | None = None
-
-
-@dataclass(frozen=True)
-class Menu:
-    """What a visitor chooses for a change, beside its layer and strength."""
-
-    titles: Mapping[str, Mapping[str, Arg]]
-    """Entries of the menu, and the arguments that each implies."""
-    choices: tuple[str, ...] = ("head",)
-    """Cases of `make_change`."""
-    question: Question | None = None
-    answer: str = ""
-    further_choices: tuple[str, ...] = ()
-    """Asked after the question."""
-
-
-@dataclass(frozen=True)
 class Kind:
     """All that is known of a kind of change."""
 
-    args: tuple[str, ...]
-    """`query` (None = every token), `key`, `weight`, `source` (a head), `sentence`, …"""
     texts: tuple[tuple[str, Mapping[str, Arg]], ...]
     """In a link, with the arguments that each implies; the first that fits is written. `{name}` is a number,
     `{name*}` a number or `*`, `{name:a|b}` a word."""
@@ -169,9 +144,14 @@ class Kind:
     claims: Callable[[Change], list[Claim]]
     """No two changes of a pass may set the same numbers."""
     name: Callable[[Change, Words], str]
-    formula: Formula
+    titles: Mapping[str, Mapping[str, Arg]]
+    """In a menu, with the arguments that each implies."""
+    args: tuple[str, ...] = ()
+    """`query` (None = every token), `key`, `weight`, `source` (a head), `sentence`, …"""
+    formula: Formula = lambda c, symbol, write: "0"
     """LaTeX of the new number, by the symbol of the old one; the whole formula if it `blends`."""
-    menu: Menu
+    choices: tuple[str, ...] = ("head",)
+    """What a visitor then chooses, beside layer and strength."""
     missing: Callable[[Change, Subject], str | None] | None = None
     """What the sentence or its model lacks for it."""
     blends: bool = False
@@ -191,18 +171,15 @@ def _at_head(change: Change) -> str:
 
 _PARTS = {
     "zero": Kind(
-        args=(),
         texts=((f"{_HEAD}zero", {}),),
         point=_point_at("attn.z"),
         rank=5,
         edit=lambda c, x, computed, around: ((heads_of(c),), 0.0),
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)} off",
-        formula=lambda c, symbol, write: "0",
-        menu=Menu({"switch a head off": {}}),
+        titles={"switch a head off": {}},
     ),
     "mean": Kind(
-        args=(),
         texts=((f"{_HEAD}mean", {}),),
         point=_point_at("attn.z"),
         rank=4,
@@ -210,7 +187,7 @@ _PARTS = {
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)}: mean over tokens",
         formula=lambda c, symbol, write: r"\frac{1}{T} \sum_{i} z_i",
-        menu=Menu({"replace a head by its mean over tokens": {}}),
+        titles={"replace a head by its mean over tokens": {}},
     ),
     "off": Kind(
         args=("sublayer",),
@@ -220,8 +197,8 @@ _PARTS = {
         edit=lambda c, x, computed, around: ((...,), 0.0),
         claims=lambda c: [("sublayer", c.layer, c["sublayer"])],
         name=lambda c, word: f"layer {c.layer}: {SUBLAYERS[c['sublayer']]} off",
-        formula=lambda c, symbol, write: "0",
-        menu=Menu({"switch a sublayer off": {}}, ("sublayer",)),
+        titles={"switch a sublayer off": {}},
+        choices=("sublayer",),
     ),
 }
 """Switched off (Michel et al. 2019, section 3.1), or the mean over tokens. Attention keeps its output bias."""
@@ -267,18 +244,6 @@ def _miss_pair(change: Change, subject: Subject) -> str | None:
     return f"{hides} hides token {key} from token {query}"
 
 
-_WHEN = Question(
-    "When",
-    "when",
-    "before the softmax: the other keys share the rest, so the row still sums to 1. after the softmax: the other "
-    "weights stay, so it no longer does.",
-)
-_PAIRS: Mapping[str, Mapping[str, Arg]] = {
-    "forbid a pair: the query does not see the key": {"weight": 0.0},
-    "force a pair: the query sees the key alone": {"weight": 1.0},
-    "set a pair's weight": {},
-}
-
 _WEIGHTS = {
     "weight": Kind(
         args=("query", "key", "weight"),
@@ -289,7 +254,12 @@ _WEIGHTS = {
         claims=_list_weight_claims,
         name=lambda c, word: _name_pair(c, word, {0: "", 1: " alone"}.get(c["weight"], f" {c['weight']:g}")),
         formula=_write_score,
-        menu=Menu(_PAIRS, ("head",), _WHEN, "before the softmax", ("weight",)),
+        titles={
+            "forbid a pair: the query does not see the key": {"weight": 0.0},
+            "force a pair: the query sees the key alone": {"weight": 1.0},
+            "set a pair's weight: the other keys share the rest": {},
+        },
+        choices=("head", "weight"),
         missing=_miss_pair,
         blends=True,
     ),
@@ -302,7 +272,8 @@ _WEIGHTS = {
         claims=lambda c: [("weight", c.layer, c.head, c["query"], c["key"])],
         name=lambda c, word: _name_pair(c, word, f" {c['weight']:g}, after the softmax"),
         formula=lambda c, symbol, write: write(c["weight"]),
-        menu=Menu(_PAIRS, ("head",), _WHEN, "after the softmax", ("weight",)),
+        titles={"set a pair's weight after the softmax: the others stay": {}},
+        choices=("head", "weight"),
         missing=_miss_pair,
     ),
     "hide": Kind(
@@ -314,7 +285,8 @@ _WEIGHTS = {
         claims=lambda c: [("score", c.layer, c.head, None, c["key"])],
         name=lambda c, word: f"{_at_head(c)}: {word(c['key'])} hidden",
         formula=_write_score,
-        menu=Menu({"hide a token: no other token sees the key": {}}, ("layers",)),
+        titles={"hide a token: no other token sees the key": {}},
+        choices=("layers",),
         blends=True,
     ),
 }
@@ -327,12 +299,8 @@ def _miss_own_key(change: Change, subject: Subject) -> str | None:
     return f"the mask hides token {hidden[0]} from itself" if hidden else None
 
 
-_ROW = Question("It attends", "row")
-_ROW_TITLE: Mapping[str, Mapping[str, Arg]] = {"set what a query attends to": {}}
-
-
-def _row_kind(text: str, name: str, edit: EditFunction, formula: Formula, answer: str, **others: Any) -> Kind:
-    fields: dict[str, Any] = {"args": ("query",), "menu": Menu(_ROW_TITLE, ("head", "token"), _ROW, answer)}
+def _row_kind(text: str, name: str, edit: EditFunction, formula: Formula, **others: Any) -> Kind:
+    fields: dict[str, Any] = {"args": ("query",), "choices": ("head", "token")} | others
     return Kind(
         texts=((f"{_HEAD}{text}", {}),),
         point=_point_at("attn.pattern"),
@@ -341,7 +309,8 @@ def _row_kind(text: str, name: str, edit: EditFunction, formula: Formula, answer
         claims=lambda c: [("row", c.layer, c.head, c["query"])],
         name=lambda c, word: f"{_at_head(c)}: {word(c['query'])} → {name.format(source=c['source'])}",
         formula=formula,
-        **fields | others,
+        titles={f"set what a query attends to: {name.format(source='…')}": {}},
+        **fields,
     )
 
 
@@ -351,14 +320,12 @@ _ROWS = {
         "all evenly",
         even_rows,
         lambda c, symbol, write: r"\frac{1}{n} \text{ for the } n \text{ keys that } t \text{ may see}",
-        "to all evenly",
     ),
     "diagonal": _row_kind(
         "diagonal_{query*}",
         "itself alone",
         own_rows,
         lambda c, symbol, write: r"1 \text{ where } j = t, \text{ else } 0",
-        "to itself alone",
         missing=_miss_own_key,
     ),
     "copy": _row_kind(
@@ -366,9 +333,8 @@ _ROWS = {
         "as head {source}",
         copied_rows,
         lambda c, symbol, write: rf"a^{{({c['source']})}}_{{t,j}}",
-        "as another head",
         args=("query", "source"),
-        menu=Menu(_ROW_TITLE, ("head", "token"), _ROW, "as another head", ("source",)),
+        choices=("head", "token", "source"),
         missing=lambda c, subject: "a head is already as it is itself" if c["source"] == c.head else None,
     ),
 }
@@ -410,7 +376,8 @@ _VECTORS = {
         claims=lambda c: [("positions",)],
         name=lambda c, word: f"positions shuffled, seed {c['seed']}",
         formula=lambda c, symbol, write: r"x_t - P_t + P_{\pi(t)}",
-        menu=Menu({"shuffle positions": {}}, ("seed",)),
+        titles={"shuffle positions": {}},
+        choices=("seed",),
         missing=_miss_positions,
     ),
     "patch": Kind(
@@ -426,7 +393,8 @@ _VECTORS = {
         claims=lambda c: [(c["point"], c.layer, c.head, c["query"])],
         name=_name_patch,
         formula=lambda c, symbol, write: rf"{symbol}^{{\,(\text{{sentence {c['sentence'] + 1}}})}}",
-        menu=Menu({"take a vector from another sentence": {}}, ("sentence", "point", "token", "own head")),
+        titles={"take a vector from another sentence": {}},
+        choices=("sentence", "point", "token", "own head"),
         missing=_miss_source,
     ),
 }

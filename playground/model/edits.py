@@ -18,14 +18,6 @@ class Change(Protocol):
     """What an edit reads of a `changes.Change`."""
 
     @property
-    def layer(self) -> int | None:
-        """None = outside of the layers."""
-
-    @property
-    def head(self) -> int | None:
-        """None = every head."""
-
-    @property
     def strength(self) -> float:
         """0 to 1."""
 
@@ -55,7 +47,7 @@ Edit = tuple[tuple[Any, ...], Tensor | float]
 
 def heads_of(change: Change) -> slice:
     """Return the changed heads of a tensor (H, …)."""
-    return slice(None) if change.head is None else slice(change.head, change.head + 1)
+    return slice(None) if change["head"] is None else slice(change["head"], change["head"] + 1)
 
 
 def tokens_of(change: Change) -> slice | int:
@@ -101,7 +93,10 @@ def hide_token(change: Change, x: Tensor, computed: Tensor, around: Surroundings
 
 def even_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
     """Give each allowed key the same weight."""
-    where, allowed = (heads_of(change), tokens_of(change)), around.allowed[f"layers.{change.layer}.attn."].to(x.dtype)
+    where, allowed = (
+        (heads_of(change), tokens_of(change)),
+        around.allowed[f"layers.{change['layer']}.attn."].to(x.dtype),
+    )
     return where, (allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1))[where]
 
 

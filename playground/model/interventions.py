@@ -2,18 +2,14 @@
 
 import copy
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from torch import Tensor
 
-from playground.errors import InterventionError
 from playground.model.change_texts import find_text, name_change
 from playground.model.changes import Change, Claim, Subject
 from playground.model.edits import Surroundings
 from playground.model.trace import UNTRACED, Trace
-
-Divided = tuple[tuple[Change, ...], tuple[tuple[Change, str], ...]]
-"""The changes that apply together, and each other one with the reason."""
 
 
 class InterventionTrace(Trace):
@@ -78,25 +74,22 @@ def _apply(change: Change, changed: Tensor, computed: Tensor, around: Surroundin
     changed[where] = new if is_whole else (1 - strength) * changed[where] + strength * new
 
 
-def divide_changes(subject: Subject, changes: tuple[Change, ...]) -> Divided:
-    """Divide changes by whether a pass can have them; of two that set the same numbers, the first applies."""
+def divide_changes(
+    subject: Subject, changes: Iterable[Change]
+) -> tuple[tuple[Change, ...], tuple[tuple[Change, str], ...]]:
+    """Return the changes that a pass can have together, and each other one with the reason.
+
+    Of two that set the same numbers, the first applies.
+    """
     applied: list[Change] = []
     refused: list[tuple[Change, str]] = []
     for change in changes:
-        try:
-            check_change(subject, change, applied)
-        except InterventionError as error:
-            refused.append((change, str(error)))
-        else:
+        reason = _find_missing(subject, change) or _find_contradiction(change, applied)
+        if reason is None:
             applied.append(change)
+        else:
+            refused.append((change, f"“{name_change(change)}” cannot be made: {reason}."))
     return tuple(applied), tuple(refused)
-
-
-def check_change(subject: Subject, change: Change, applied: Sequence[Change] = ()) -> None:
-    """Raise an InterventionError if a pass cannot have a change beside the applied ones."""
-    reason = _find_missing(subject, change) or _find_contradiction(change, applied)
-    if reason is not None:
-        raise InterventionError(f"“{name_change(change)}” cannot be made: {reason}.")
 
 
 def _find_missing(subject: Subject, change: Change) -> str | None:

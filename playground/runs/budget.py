@@ -87,14 +87,9 @@ def _check_parameters(n: int, most: int) -> None:
         )
 
 
-def count_kept(config: ModelConfig, n_tokens: int) -> int:
-    """Count the attention weights and vectors that a run holds."""
-    return config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model)
-
-
 def check_kept(config: ModelConfig, n_tokens: int) -> None:
-    """Raise a TooLargeError for a run that holds too many numbers."""
-    _check_numbers(count_kept(config, n_tokens))
+    """Raise a TooLargeError for a run that holds too many attention weights and vectors."""
+    _check_numbers(config.n_layers * (config.n_heads * n_tokens**2 + _VECTORS * n_tokens * config.d_model))
 
 
 def check_pair_patterns(config: ModelConfig, n_source: int, n_target: int) -> None:

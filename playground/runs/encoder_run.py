@@ -23,7 +23,7 @@ from playground.model.interventions import InterventionTrace
 from playground.model.positions import window_mask
 from playground.runs.arrays import Array, first_sentence, freeze, to_array
 from playground.runs.budget import check_kept, time_pass
-from playground.runs.forward_pass import Sources, intervention_trace, read_rows, run_rows
+from playground.runs.forward_pass import intervention_trace, read_rows, run_rows
 from playground.text import Batch
 
 _LEFT_OUT = (".q", ".k", ".v", "_projected", "_normed", ".scores", ".z", ".up", ".gate", ".hidden", ".normalized")
@@ -120,12 +120,10 @@ def run(
     causal: bool = False,
     keep: Callable[[str], bool] = on_every_page,
     interventions: Sequence[Change] = (),
-    sources: Sources | None = None,
 ) -> Run:
     """Run one sentence of a batch through an encoder, padded as the batch is, in the encoder's mode.
 
-    `seed` draws word vectors without a token table; `keep` chooses points of the trace; patches take from `sources`,
-    else from untouched runs.
+    `seed` draws word vectors without a token table; `keep` chooses points of the trace.
 
     Raises:
         InterventionError: an intervention cannot apply.
@@ -135,9 +133,7 @@ def run(
     n_tokens = batch.mask.shape[1]
     check_kept(encoder.config, n_tokens)
     rows = read_rows(encoder, batch, [sentence], seed=seed, causal=causal)
-    trace = intervention_trace(
-        encoder, batch, sentence, [interventions], seed=seed, causal=causal, sources=sources, keep=keep
-    )
+    trace = intervention_trace(encoder, batch, sentence, [interventions], seed=seed, causal=causal, keep=keep)
     _, seconds = time_pass(lambda: run_rows(encoder, rows, trace), rows.x.device)
 
     padding = ~batch.mask[sentence].numpy()
@@ -190,10 +186,9 @@ def trace_layer(
     seed: int = 0,
     causal: bool = False,
     interventions: Sequence[Change] = (),
-    sources: Sources | None = None,
 ) -> LayerRun:
     """Run one sentence and keep all of one layer; as `run`."""
-    options: dict[str, Any] = {"seed": seed, "causal": causal, "interventions": interventions, "sources": sources}
+    options: dict[str, Any] = {"seed": seed, "causal": causal, "interventions": interventions}
     result = run(encoder, batch, sentence, keep=lambda name: is_of_layer(name, layer), **options)
     block: EncoderBlock = encoder.layers[layer]  # type: ignore[assignment]
     z = torch.tensor(result.arrays[f"layers.{layer}.attn.z"])

@@ -91,10 +91,13 @@ def intervention_trace(
     *,
     seed: int,
     causal: bool,
-    sources: Sources | None,
     keep: Callable[[str], bool] | None,
+    sources: Sources | None = None,
 ) -> Trace:
-    """Return the trace of one pass over copies of a sentence, a row each; InterventionError if a row cannot be."""
+    """Return the trace of one pass over copies of a sentence, a row each; InterventionError if a row cannot be.
+
+    Patches take from `sources`, else from untouched runs.
+    """
     every = [each for interventions in rows for each in interventions if each.strength != 0]
     if not every and keep is not None:
         return Trace(keep)

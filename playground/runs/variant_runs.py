@@ -125,9 +125,7 @@ def run_batch(
         yield _keep_step(encoder, batch, plain[first : first + at_once], Trace(keep), seed=seed, causal=causal, end=end)
     for i in changed:
         check_interrupted()
-        trace = intervention_trace(
-            encoder, batch, i, [interventions[i]], seed=seed, causal=causal, sources=None, keep=keep
-        )
+        trace = intervention_trace(encoder, batch, i, [interventions[i]], seed=seed, causal=causal, keep=keep)
         yield _keep_step(encoder, batch, [i], trace, seed=seed, causal=causal, end=end)
 
 

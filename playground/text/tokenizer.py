@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pydoc_data.topics import topics
+from typing import Any
 
 import numpy as np
 import tokenizers
@@ -58,25 +59,6 @@ class EncodedSentence:
     special: list[bool]
     unknown: list[bool]
     truncated: int
-
-
-def build_batch(sentences: list[str], encoded: Sequence[EncodedSentence], pad_id: int) -> Batch:
-    """Return the padded batch of sentences."""
-    lengths = torch.tensor([len(one.ids) for one in encoded], dtype=torch.int64)
-    width = max(lengths.tolist(), default=0)
-    ids = torch.full((len(sentences), width), pad_id)  # (B, T)
-    for row, one in zip(ids, encoded, strict=True):
-        row[: len(one.ids)] = torch.tensor(one.ids)
-    return Batch(
-        ids=ids,
-        mask=torch.arange(width) < lengths[:, None],  # (B, T)
-        tokens=[one.tokens for one in encoded],
-        offsets=[one.offsets for one in encoded],
-        special=[one.special for one in encoded],
-        unknown=[one.unknown for one in encoded],
-        sentences=sentences,
-        truncated=[one.truncated for one in encoded],
-    )
 
 
 def draw_vectors(words: Sequence[str], d_model: int, seed: int) -> Tensor:
@@ -145,7 +127,15 @@ class Tokenizer(ABC):
         if isinstance(sentences, str):
             raise InputError(f"encode_batch takes a list of sentences: write [{quote_text(sentences)}].")
         texts = [replace_surrogates(sentence) for sentence in sentences]
-        return build_batch(texts, [self._encode(text, max_tokens) for text in texts], self.pad_id)
+        encoded = [self._encode(text, max_tokens) for text in texts]
+        lengths = torch.tensor([len(one.ids) for one in encoded], dtype=torch.int64)
+        ids = torch.full((len(texts), max(lengths.tolist(), default=0)), self.pad_id)  # (B, T)
+        for row, one in zip(ids, encoded, strict=True):
+            row[: len(one.ids)] = torch.tensor(one.ids)
+        mask = torch.arange(ids.shape[1]) < lengths[:, None]  # (B, T)
+        columns = ("tokens", "offsets", "special", "unknown", "truncated")
+        lists: dict[str, Any] = {name: [getattr(one, name) for one in encoded] for name in columns}
+        return Batch(ids=ids, mask=mask, sentences=texts, **lists)
 
     @abstractmethod
     def id_to_token(self, token_id: int) -> str:

@@ -72,13 +72,8 @@ def write_number(number: SupportsFloat, digits: int = 3) -> str:
     mantissa, _, exponent = with_minus(short).partition("e")
     if not exponent:
         return mantissa
-    power = f"10{superscript(int(exponent.replace('−', '-')))}"
+    power = f"10{str(int(exponent.replace('−', '-'))).translate(_SUPERSCRIPTS)}"
     return power if mantissa == "1" else f"{mantissa}\u00a0×\u00a0{power}"
-
-
-def superscript(number: int) -> str:
-    """A whole number above the line."""
-    return str(number).translate(_SUPERSCRIPTS)
 
 
 def write_share(share: float) -> str:

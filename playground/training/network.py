@@ -75,8 +75,6 @@ class Evaluation:
     step: int
     train: Measure
     validation: Measure
-    tokens_per_second: float
-    """Since the evaluation before."""
 
 
 @dataclass
@@ -126,18 +124,14 @@ _TOKENS = 8_192
 def scores(network: Network, batch: Examples, recipe: Recipe, trace: Trace = UNTRACED) -> Tensor:
     """Return logits, (B, T', C), with the recipe's masks."""
     if isinstance(network, EncoderDecoder):
-        return cast(Tensor, network(batch.ids, batch.decoder_ids, *pair_masks(batch, recipe), trace))
+        masks = batch.mask[:, None], batch.decoder_mask[:, None]  # (B, 1, T), (B, 1, T')
+        return cast(Tensor, network(batch.ids, batch.decoder_ids, *masks, trace))
     return cast(Tensor, network(batch.ids, attention_mask(batch, recipe), trace))
-
-
-def pair_masks(batch: Examples, recipe: Recipe) -> tuple[Tensor | None, Tensor | None]:
-    """Return an encoder–decoder's masks, (B, 1, T) and (B, 1, T'); None: everywhere."""
-    return (batch.mask[:, None], batch.decoder_mask[:, None]) if recipe.mask_padding else (None, None)
 
 
 def attention_mask(batch: Examples, recipe: Recipe) -> Tensor | None:
     """Return an encoder's mask, (B or 1, 1 or T, T), True = may attend; None: everywhere."""
-    is_padded = recipe.mask_padding and not bool(batch.mask.all())
+    is_padded = not bool(batch.mask.all())
     if not (recipe.causal and TASKS[recipe.task].predicts_next):
         return batch.mask[:, None] if is_padded else None
     return causal_and_padding(batch.mask) if is_padded else causal_mask(batch.ids.shape[1], batch.ids.device)
@@ -164,15 +158,9 @@ def evaluate(network: Network, examples: Examples, recipe: Recipe, device: torch
     return Measure(loss / max(n, 1), right / max(n, 1))
 
 
-def evaluate_unbatched(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
-    """Measure every sequence alone, later characters hidden."""
-    masked = replace(recipe, causal=True, mask_padding=True)
-    lengths, loss, right, n = examples.mask.sum(1), 0.0, 0.0, 0
-    for length in sorted(set(lengths.tolist())):  # those of one length pad each other as little as one alone
-        part = examples[(lengths == length).nonzero().flatten()]
-        measure, n_part = evaluate(network, part, masked, device), part.n_answers
-        loss, right, n = loss + n_part * measure.loss, right + n_part * measure.accuracy, n + n_part
-    return Measure(loss / max(n, 1), right / max(n, 1))
+def evaluate_in_use(network: Network, examples: Examples, recipe: Recipe, device: torch.device) -> Measure:
+    """Measure a network with later characters hidden, as they are yet to come."""
+    return evaluate(network, examples, replace(recipe, causal=True), device)
 
 
 def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
@@ -180,16 +168,12 @@ def evaluation_steps(steps: int, n: int = N_EVALUATIONS) -> frozenset[int]:
     return frozenset(round(steps * i / n) for i in range(n + 1))
 
 
-def snapshot_steps(config: ModelConfig, steps: int, data: Data) -> frozenset[int]:
-    """Return the steps whose attention is saved, within `MAX_SNAPSHOT_NUMBERS`."""
+def keeps_attention(config: ModelConfig, data: Data) -> bool:
+    """Return whether a run's attention stays within `MAX_SNAPSHOT_NUMBERS`."""
     sequence = data.validation[slice(0, 1)]
     n, n_target = sequence.ids.shape[1], sequence.targets.shape[1]
     pairs = n**2 + n_target**2 + n_target * n if data.task.has_decoder else n**2
-    candidates = sorted(evaluation_steps(steps))
-    n_saved = min(len(candidates), MAX_SNAPSHOT_NUMBERS // (config.n_layers * config.n_heads * pairs))
-    if n_saved < 2:
-        return frozenset()
-    return frozenset(candidates[round(i * (len(candidates) - 1) / (n_saved - 1))] for i in range(n_saved))
+    return (N_EVALUATIONS + 1) * config.n_layers * config.n_heads * pairs <= MAX_SNAPSHOT_NUMBERS
 
 
 def take_snapshot(network: Network, data: Data, recipe: Recipe, device: torch.device) -> dict[str, Array]:
@@ -221,7 +205,7 @@ def score_changed(
     if interventions:
         trace = InterventionTrace([interventions] * len(batch), batch.mask, keep=None)
     if isinstance(network, EncoderDecoder):
-        masks = pair_masks(batch, recipe)
+        masks = batch.mask[:, None], batch.decoder_mask[:, None]
         logits = network.decode(batch.decoder_ids, network.encoder(batch.ids, masks[0], trace), *masks)
     else:
         logits = network.head(network.encoder(batch.ids, attention_mask(batch, recipe), trace))
@@ -238,11 +222,11 @@ def next_token_probabilities(tagger: Tagger, read: Sequence[int]) -> tuple[Tenso
     return len(SPECIALS) + ordered.indices, ordered.values.softmax(0)
 
 
-def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor | None, longest: int) -> Tensor:
+def decode_greedily(model: EncoderDecoder, src_ids: Tensor, src_mask: Tensor, longest: int) -> Tensor:
     """Take the most likely token at every step: (B, Ts) → (B, Tt), 0 after [EOS]; InputError over max_len."""
     target = torch.full((len(src_ids), 1), BOS_ID, device=src_ids.device)
     ended = torch.zeros(len(src_ids), 1, dtype=torch.bool, device=src_ids.device)
-    keys = None if src_mask is None else src_mask[:, None]  # (B, 1, Ts)
+    keys = src_mask[:, None]  # (B, 1, Ts)
     with torch.inference_mode():
         memory = model.encode(src_ids, keys)
         while target.shape[1] <= longest and not ended.all():
@@ -278,8 +262,7 @@ def answer_examples(network: Network, data: Data, examples: Examples, recipe: Re
     """Return the answers to some sequences."""
     batch = examples.to(next(network.parameters()).device)
     if isinstance(network, EncoderDecoder):
-        mask, longest = batch.mask if recipe.mask_padding else None, examples.targets.shape[1]
-        rows = decode_greedily(network, batch.ids, mask, longest).cpu()
+        rows = decode_greedily(network, batch.ids, batch.mask, examples.targets.shape[1]).cpu()
         answers = [_before_eos(row.tolist()) for row in rows]
     else:
         with torch.inference_mode():

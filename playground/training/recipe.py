@@ -56,14 +56,9 @@ class Recipe:
     """Steps until that peak."""
 
     dropout_attention: Annotated[float, (0, 0.95)] = 0.0
-    """Probabilities that a number is zeroed: an attention weight,"""
-    dropout_feedforward: Annotated[float, (0, 0.95)] = 0.0
-    """in the feed-forward's hidden layer,"""
+    """Probability that an attention weight is zeroed."""
     dropout_residual: Annotated[float, (0, 0.95)] = 0.0
-    """in what a sublayer adds,"""
-    dropout_positions: Annotated[float, (0, 0.95)] = 0.0
-    """and in the embeddings with their positions."""
-    mask_padding: bool = True
+    """Of a number in what a sublayer adds."""
     causal: bool = True
     """Hide later characters where the next one is predicted."""
     weight_decay: Annotated[float, (0, 10)] = 0.0
@@ -95,8 +90,10 @@ class Recipe:
 DATA_FIELDS = ("task", "text", "length", "n_symbols", "n_train", "n_validation", "seed")
 """What a recipe's data depend on."""
 
-FORMER = dict.fromkeys(("noise", "shuffling", "span_masking", "token_swapping"), 0.0)
-"""Former fields, each off: they count in a run's key, and older files name them."""
+FORMER = {"mask_padding": True} | dict.fromkeys(
+    ("noise", "shuffling", "span_masking", "token_swapping", "dropout_feedforward", "dropout_positions"), 0.0
+)
+"""Former fields, each as usual: they count in a run's key, and older files name them."""
 
 
 def teacher_config(config: ModelConfig) -> ModelConfig:
@@ -197,7 +194,6 @@ class Task:
             *([] if self.reads_text else ["text"]),
             *([] if self.counts_symbols else ["n_symbols"]),
             *([] if self.predicts_next else ["causal"]),
-            *(["mask_padding"] if self.reads_text else []),  # windows of text are equally long
         }
 
     def join(self, tokens: Iterable[str]) -> str:

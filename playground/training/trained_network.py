@@ -18,8 +18,7 @@ from playground.model import Encoder
 from playground.runs.budget import check_budget, check_pair_budget
 from playground.text import Tokenizer
 from playground.text.foreign_json import read_json
-from playground.text.wording import quote_text
-from playground.training.network import Network, build_network, count_network, evaluate
+from playground.training.network import Network, build_network, evaluate
 from playground.training.recipe import FORMER, Data, Recipe, Task, architecture
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Trainer
@@ -182,13 +181,9 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
     data = make_data(replace(recipe, n_train=1))  # the vocabulary and the validation set are the same with all of them
     if architecture(config, recipe, data) != config:
         raise WeightsError("The file's architecture has another vocabulary or other norms than its recipe makes.")
-    n_classes, n_in_file = len(data.labels), sum(tensor.numel() for tensor in tensors.values())
     if data.task.has_decoder:
-        check_pair_budget(config, n_classes, max_parameters)
-    needed = count_network(config, data.task, n_classes)
-    if n_in_file != needed:
-        raise WeightsError(f"The file describes a network of {needed:,} parameters, and holds {n_in_file:,}.")
-    network = build_network(config, data.task, n_classes, None)
+        check_pair_budget(config, len(data.labels), max_parameters)
+    network = build_network(config, data.task, len(data.labels), None)
     fill_network(network, tensors)
     trained = _trained_network(recipe, config, network, data, results)
     return replace(trained, has_initial=metadata["format"] == FORMAT)
@@ -196,21 +191,16 @@ def load(content: bytes, *, max_parameters: int) -> TrainedNetwork:
 
 def read_description(metadata: Mapping[str, str]) -> tuple[Recipe, ModelConfig, Results]:
     """Read a file's metadata; WeightsError says what is wrong."""
-    if "format" not in metadata:
+    if metadata.get("format") not in (FORMAT, *OTHER_WEIGHTS):
         raise WeightsError(
-            "This file was not saved by the Training page: it has weights but no recipe. Choose the weights `mine` in "
-            "the sidebar to open it."
+            f"This file was not saved by the Training page, as {FORMAT}. If it holds an encoder's weights, choose the "
+            "weights `mine` in the sidebar to open it."
         )
-    if metadata["format"] not in (FORMAT, *OTHER_WEIGHTS):
-        raise WeightsError(
-            f"This file says that it is {quote_text(metadata['format'])}; "
-            f"this version of the playground reads {FORMAT}."
-        )
-    return (
-        _read_part(metadata, "recipe", Recipe),
-        _read_part(metadata, "config", ModelConfig),
-        _read_part(metadata, "results", Results),
+    recipe, config, results = (
+        _read_part(metadata, name, kind)
+        for name, kind in (("recipe", Recipe), ("config", ModelConfig), ("results", Results))
     )
+    return recipe, config, results
 
 
 def _read_part(metadata: Mapping[str, str], name: str, kind: Any) -> Any:

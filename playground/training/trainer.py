@@ -24,9 +24,9 @@ from playground.training.network import (
     build_network,
     evaluate,
     evaluation_steps,
+    keeps_attention,
     scores,
     select_scored,
-    snapshot_steps,
     take_snapshot,
 )
 from playground.training.recipe import (
@@ -165,12 +165,8 @@ class Trainer:
         self.network = build_network(self.config, self.data.task, len(self.data.labels), recipe.seed).to(self.device)
         set_dropout(
             self.network,
-            {
-                "positions": recipe.dropout_positions,
-                "attention": recipe.dropout_attention,
-                "feed-forward": recipe.dropout_feedforward,
-                "residual": recipe.dropout_residual,
-            },
+            dict.fromkeys(DROPOUT_POINTS, 0.0)
+            | {"attention": recipe.dropout_attention, "residual": recipe.dropout_residual},
             {point: generator(recipe.seed, f"dropout {point}", self.device) for point in DROPOUT_POINTS},
         )
         self.optimizer = build_optimizer(self.network, recipe)
@@ -185,8 +181,7 @@ class Trainer:
         self._guess_loss = math.log(len(self.data.labels))
         self._best_weights = BestWeights(self.network, recipe.patience, self._guess_loss)
         self._evaluation_steps = evaluation_steps(recipe.steps) if watch or recipe.patience else frozenset()
-        self._snapshot_steps = snapshot_steps(self.config, recipe.steps, self.data)
-        self._seconds, self._tokens = 0.0, 0
+        self._keeps_attention = keeps_attention(self.config, self.data)
 
     @property
     def progress(self) -> float:
@@ -211,13 +206,9 @@ class Trainer:
 
     def message(self) -> str:
         """Return how the run ended; empty before."""
-        step, kept = f"{self.step:,}", f"the weights of step {self.kept_step:,} are kept"
-        if self.outcome == "diverged":
-            return f"The loss diverged at step {step}; {kept}. A smaller learning rate or clipping would help."
-        if self.outcome == "stopped early":
-            return f"The validation loss had stopped falling at step {step}; {kept}."
-        kept = f" {kept[0].upper()}{kept[1:]}, the best." if self.kept_step != self.step else ""
-        return f"All {step} steps are done.{kept}" if self.outcome else ""
+        if not self.outcome:
+            return ""
+        return f"The run {self.outcome} at step {self.step:,}; the weights of step {self.kept_step:,} are kept."
 
     def _batches(self) -> Iterator[Tensor]:
         order = generator(self.recipe.seed, "order")
@@ -231,7 +222,6 @@ class Trainer:
 
     def _learn(self, batch: Examples) -> bool:
         """Take a step; False if the loss has run away."""
-        started = time.perf_counter()
         seen = replace(batch, ids=mask_tokens(batch.ids, self.recipe.token_masking, self._augmenting))
         loss = self._loss(seen.to(self.device))
         self.optimizer.zero_grad()
@@ -248,8 +238,6 @@ class Trainer:
             group["lr"] = lr
         self.optimizer.step()
         self.kept_step = self.step
-        self._seconds += time.perf_counter() - started
-        self._tokens += int(batch.mask.sum())
         return True
 
     def _loss(self, batch: Examples) -> Tensor:
@@ -277,10 +265,8 @@ class Trainer:
             step=self.step,
             train=evaluate(self.network, self.data.train[slice(0, n)], self.recipe, self.device),
             validation=evaluate(self.network, self.data.validation, self.recipe, self.device),
-            tokens_per_second=self._tokens / self._seconds if self._seconds else 0.0,
         )
-        self._seconds, self._tokens = 0.0, 0
-        if self.step in self._snapshot_steps:
+        if self._keeps_attention:
             self.history.snapshots[self.step] = take_snapshot(self.network, self.data, self.recipe, self.device)
         self.history.evaluations.append(evaluation)
         self._best_weights.update(self.network, self.step, evaluation.validation.loss)

@@ -11,7 +11,7 @@ import torch
 from playground.config import ModelConfig
 from playground.jobs import Computation, JobStatus
 from playground.text.wording import lower_first
-from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
+from playground.training.network import Evaluation, History, Measure, evaluate_in_use
 from playground.training.recipe import Data, Recipe
 from playground.training.tasks import TASKS, make_data
 from playground.training.trained_network import TrainedNetwork, from_trainer
@@ -111,13 +111,13 @@ class VariantResult:
     outcome: Outcome
     evaluation: Evaluation | None
     """Of the final weights; while it trains, the last one."""
-    unbatched: Measure | None = None
-    """By `evaluate_unbatched`, after the end."""
+    in_use: Measure | None = None
+    """By `evaluate_in_use`, after the end."""
 
     @property
     def has_ended(self) -> bool:
         """Whether it is measured."""
-        return self.unbatched is not None
+        return self.in_use is not None
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,33 +178,34 @@ class VariantTraining(Computation[VariantsState]):
         self._data = data or {seed: make_data(replace(first, seed=seed)) for seed in seeds_of(runs)}
         shown = self._data[first.seed]
         self._shown = shown.without_examples(len(shown.validation))
-        self._done: tuple[VariantResult, ...] = ()
-        self._running: tuple[int, Trainer] | None = None
+        self._now: tuple[tuple[VariantResult, ...], Trainer | None] = (), None  # one value, of one moment
 
     @property
     def state(self) -> VariantsState:
         """What is to be seen by now, in any thread."""
-        running, results = self._running, self._done  # in this order: a run that ends now is then among those done
+        results, trainer = self._now
         done = float(sum(result.has_ended for result in results))
-        if running is not None and running[0] == len(results):
-            done += running[1].progress
-            results = (*results, _result(self.runs[len(results)], running[1]))
+        if trainer is not None:
+            done += trainer.progress
+            results = (*results, _result(self.runs[len(results)], trainer))
         return VariantsState(self.runs, self._shown, results, done / len(self.runs))
 
     def run(self) -> Generator[None]:
         """Train all; yields after every step."""
-        for number, run in enumerate(self.runs):
+        done: tuple[VariantResult, ...] = ()
+        for run in self.runs:
             data = self._data[run.recipe.seed]
             trainer = Trainer(run.config, run.recipe, self._device, data=data)
-            self._running = number, trainer
+            self._now = done, trainer
             for _ in trainer.run():
                 yield
-            unbatched = evaluate_unbatched(trainer.network, data.validation, run.recipe, self._device)
-            self._done = (*self._done, replace(_result(run, trainer), unbatched=unbatched))
+            in_use = evaluate_in_use(trainer.network, data.validation, run.recipe, self._device)
+            done = (*done, replace(_result(run, trainer), in_use=in_use))
+            self._now = done, None
 
     def close(self, status: JobStatus) -> None:
         """Keep the numbers, free data and network."""
-        self._done, self._running, self._data = self.state.results, None, {}
+        self._now, self._data = (self.state.results, None), {}
 
 
 def _result(run: VariantRun, trainer: Trainer) -> VariantResult:
@@ -222,7 +223,7 @@ class Effect:
     training: float
     validation: float
     accuracy: float
-    """Of `VariantResult.unbatched`, as loss and changes."""
+    """Of `VariantResult.in_use`, as loss and changes."""
     accuracy_change: float
     accuracy_spread: float
     """The seeds' highest change less their lowest."""
@@ -231,19 +232,15 @@ class Effect:
 
 
 def measure_effects(state: VariantsState) -> dict[str, Effect]:
-    """Return effects by variant over the seeds that all have ended; at least the first."""
-    variants = state.by_variant
-    n_ended = [sum(result.has_ended for result in results) for results in variants.values()]
-    n_seeds = max(1, min(n_ended, default=1))
-    baseline = next(iter(variants.values()), [])[:n_seeds]
-    compared = {name: _compare(results[:n_seeds], baseline) for name, results in variants.items()}
-    return {name: effect for name, effect in compared.items() if effect is not None}
+    """Return effects by variant over the seeds that all of those that have ended have."""
+    ended = {name: [each for each in results if each.has_ended] for name, results in state.by_variant.items()}
+    n_seeds = min(map(len, filter(None, ended.values())), default=0)
+    baseline = next(iter(ended.values()), [])[:n_seeds]
+    return {name: _compare(results[:n_seeds], baseline) for name, results in ended.items() if results}
 
 
-def _compare(results: Sequence[VariantResult], baseline: Sequence[VariantResult]) -> Effect | None:
-    own, other = ([each.unbatched for each in some if each.unbatched] for some in (results, baseline))
-    if not own or not other:
-        return None
+def _compare(results: Sequence[VariantResult], baseline: Sequence[VariantResult]) -> Effect:
+    own, other = ([each.in_use for each in some if each.in_use] for some in (results, baseline))
     changes = [a.accuracy - b.accuracy for a, b in zip(own, other, strict=True)]
     evaluations = [result.evaluation for result in results if result.evaluation is not None]
     return Effect(

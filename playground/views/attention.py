@@ -75,7 +75,7 @@ def attention_scene(view: LinkedView) -> Heads:
 
 
 def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
-    """Yield the answer, heads that link, the large map beside its why, its test, every head; all else is folded."""
+    """Yield the answer, heads that link, the large map beside its why, every head; all else is folded."""
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
     linking = _list_linking_heads(scene.now.run, scene.focus)
@@ -88,10 +88,9 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     if options["attention_show"] == AVERAGE:
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
     else:
-        why, tests, steps = answer_why(scene, options)
+        why, steps = answer_why(scene, options)
         beside = Group("beside_map", (why, *_show_quick_changes(scene)))
         yield Group("attention_top", (linking, Columns((large, (beside,)))))
-        yield from tests
         yield every_head
         yield steps
     choice = Control("attention_view", say("attention", "view"), say("attention", "view.help"))

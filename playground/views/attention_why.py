@@ -1,4 +1,4 @@
-"""Why one query looks at one key: the answer in words and bars, its test by other sentences, and the computation."""
+"""Why one query looks at one key: the answer in words and bars, and the computation."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -11,11 +11,8 @@ import pandas as pd
 from playground.analysis.attribution import (
     Claim,
     HeadMaps,
-    Kind,
     ScoreSplit,
     Verdict,
-    change_text,
-    compare,
     destination,
     find_claim,
     head_maps,
@@ -25,9 +22,9 @@ from playground.analysis.attribution import (
     move,
     rank_keys,
     split_score,
+    swap_words,
 )
 from playground.analysis.attribution import Group as Part
-from playground.analysis.sentences import list_alike
 from playground.analysis.streams import CHANGES, Parts, split_stream
 from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk, list_row_changes
@@ -145,8 +142,8 @@ def ask_why(run: Run, focus: Focus) -> str:
     return say("attention", f"question-{case}", query=query, key=key)
 
 
-def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Iterator[Item], Group]:
-    """Return the answer, its lazy test by other sentences, and the steps of the computation."""
+def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Group]:
+    """Return the answer, and the steps of the computation."""
     lab, run, found = scene.now, scene.now.run, None
     if lab.state.is_random and not options["attention_steps"]:
         items = [Paragraph(say("attention", "random")), _open_trained(lab)]
@@ -155,8 +152,7 @@ def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Iterator[Ite
     else:
         found = explain_cell(lab, scene.focus, options["attention_rival"])
         items = [*_describe(found)]
-    tests = iter(()) if found is None else _show_tests(lab, found)
-    return Group("why", tuple(items)), tests, _fold_steps(found, options)
+    return Group("why", tuple(items)), _fold_steps(lab, found, options)
 
 
 def _open_trained(lab: Lab) -> Item:
@@ -221,66 +217,17 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
     )
 
 
-# --- the test by other sentences
-
-
-def find_test(lab: Lab, found: Explanation) -> tuple[Claim, dict[Kind, Claim]] | None:
-    """Return what other sentences test of a cell, and what the head does in each; None without a test."""
-    walk, text = found.walk, lab.text_key
-    if lab.state.is_random or text.hidden or text.tokenizer in ("word", "bpe") or list_row_changes(walk):
-        return None
-    focus, weights = (walk.query, walk.key), walk.of_query("attn.pattern")
-    claim = find_claim(lab.batch, lab.sentence, weights, walk.allowed.tolist(), focus, found.split.opponent)
-    if claim is None:
-        return None
-    outcomes: dict[Kind, Claim] = {}
-    for kind, changed in change_text(claim, next(iter(list_alike(claim.word(claim.key), claim.text)), "")).items():
-        other = lab.at(lab.state.with_sentences((changed.text,)))
-        try:
-            outcome = measure(changed, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
-        except PlaygroundError:  # it cannot be read
-            continue
-        if outcome is not None:
-            outcomes[kind] = outcome
-    return claim, outcomes
-
-
-def _show_tests(lab: Lab, found: Explanation) -> Iterator[Item]:
-    made = find_test(lab, found)
-    if made is None or "swap" not in made[1]:
-        return
-    claim, outcomes = made
-    after, words = outcomes["swap"].weights, [quote_token(claim.word(place)) for place in (claim.key, claim.rival)]
-    order = (1, 0) if compare(claim.weights) < 0 else (0, 1)  # the word with more first
-    numbers = [pair[place] for place in order for pair in (claim.weights, after)]
-    told = dict(zip(("before", "after", "other_before", "other_after"), numbers, strict=True))
-    verdict = judge_swap(claim.weights, after)
-    rows = {
-        say("attention", f"test-row-{kind}", sentence=escape_markdown(each.text)): [
-            f"{before:.2f} → **{after:.2f}**" for before, after in zip(claim.weights, each.weights, strict=True)
-        ]
-        for kind, each in outcomes.items()
-    }
-    columns = [say("attention", "test.column", word=word) for word in words]
-    table = pd.DataFrame.from_dict(rows, orient="index", columns=columns)
-    items = (
-        Paragraph(say("attention", f"test-{verdict}", word=words[order[0]], other=words[order[1]], **told)),
-        Table[Any](key="why_test", frame=lambda _: table, is_markdown=True, compares=False),
-    )
-    yield Group("why_tests", items)
-
-
 # --- the computation behind the cell
 
 
-def _fold_steps(found: Explanation | None, options: Options) -> Group:
-    items: list[Item] = [Control("attention_why", say("attention", "steps"), say("attention", "steps.help"))]
+def _fold_steps(lab: Lab, found: Explanation | None, options: Options) -> Group:
+    items: list[Item] = [Control("attention_why", say("attention", "steps.show"), say("attention", "steps.help"))]
     if options["attention_steps"] and found is not None:
-        items += STEPS[options["attention_why"]](found)
+        items += STEPS[options["attention_why"]](found, lab)
     return Group("why_steps", (Panel("attention_steps", say("attention", "steps"), tuple(items)),))
 
 
-def _show_sources(found: Explanation) -> Iterator[Item]:
+def _show_sources(found: Explanation, lab: Lab) -> Iterator[Item]:
     if not found.has_parts:
         yield Paragraph(say("attention", "sources-none"), "caption")
         return
@@ -304,7 +251,39 @@ def _show_sources(found: Explanation) -> Iterator[Item]:
     )
 
 
-def _show_moved(found: Explanation) -> Iterator[Item]:
+def find_swap(lab: Lab, found: Explanation) -> tuple[Claim, Claim] | None:
+    """Return the words' weights as they stand and swapped with the rival's word; None where that tests nothing."""
+    walk, text = found.walk, lab.text_key
+    if lab.state.is_random or text.hidden or text.tokenizer in ("word", "bpe") or list_row_changes(walk):
+        return None
+    focus, weights = (walk.query, walk.key), walk.of_query("attn.pattern")
+    claim = find_claim(lab.batch, lab.sentence, weights, walk.allowed.tolist(), focus, found.split.opponent)
+    if claim is None:
+        return None
+    swapped = swap_words(claim)
+    other = lab.at(lab.state.with_sentences((swapped.text,)))
+    try:
+        measured = measure(swapped, other.batch, other.run.pattern(walk.layer.layer)[walk.head])
+    except PlaygroundError:  # it cannot be read
+        return None
+    return None if measured is None else (claim, measured)
+
+
+def _show_swap(found: Explanation, lab: Lab) -> Iterator[Item]:
+    claims = find_swap(lab, found)
+    if claims is None:
+        yield Paragraph(say("attention", "swap-none"), "caption")
+        return
+    before, after = claims
+    words = [before.word(place) for place in (before.key, before.rival)]
+    names = [say("attention", "swap.weight", word=quote_token(word)) for word in words]
+    rows = {escape_markdown(claim.text): [f"{weight:.2f}" for weight in claim.weights] for claim in claims}
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=names)
+    yield Paragraph(say("attention", f"swap-{judge_swap(before.weights, after.weights)}"))
+    yield Table[Any](key="why_swap", frame=lambda _: table, is_markdown=True, compares=False)
+
+
+def _show_moved(found: Explanation, lab: Lab) -> Iterator[Item]:
     walk, (query, key, _) = found.walk, found.names
     shares, length, written, whole = move(walk, found.maps)
     tokens, weights = token_names(walk.layer.run.tokens), walk.of_query("attn.pattern")
@@ -330,8 +309,9 @@ def _show_moved(found: Explanation) -> Iterator[Item]:
     )
 
 
-STEPS: Mapping[str, Callable[[Explanation], Iterator[Item]]] = {
+STEPS: Mapping[str, Callable[[Explanation, Lab], Iterator[Item]]] = {
     "sources": _show_sources,
+    "swap two words": _show_swap,
     "what it moves": _show_moved,
 }
 """By the value of `attention_why`."""

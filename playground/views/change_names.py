@@ -8,7 +8,7 @@ from functools import partial
 from playground.charts.chart import Button, Group, Item, Paragraph
 from playground.charts.names import escape_markdown, name_place, shortened
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
-from playground.link.lab import Lab, fit_changes
+from playground.link.lab import Lab
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
@@ -101,7 +101,7 @@ def _explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:
     made = _add_changes(lab["do"], wanted)
     if len(made.made) > MAX_CHANGES:
         return say("frame", "changes-full", most=str(MAX_CHANGES))
-    reasons = fit_changes(made.made, lab.config, lab.batch, lab.sentence, causal=lab["causal"]).reasons
+    reasons = lab.at(lab.state.with_changes(made)).fitted_changes.reasons
     found = next((reasons[each] for each in wanted if each in reasons), "")
     return name_tokens(found, lab.batch.tokens[lab.sentence])
 

@@ -17,7 +17,6 @@ from playground.analysis.comparison import (
     compare_points,
     compare_vectors,
     find_parting,
-    have_same_tokens,
     moved_weight,
 )
 from playground.analysis.sentences import sentence_vector
@@ -57,7 +56,7 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference]) -> tuple[str, dict[str, Any]]:
     """Return how two runs part: by `tokens`, `widths`, `apart` at a place, the `same`, or `lost`."""
-    if not have_same_tokens(pinned, now):
+    if pinned.tokens != now.tokens:
         both = enumerate(zip_longest(pinned.tokens, now.tokens))
         position, tokens = next((i, pair) for i, pair in both if pair[0] != pair[1])
         one, other = (quote_token(token or "–") for token in tokens)

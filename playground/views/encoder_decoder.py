@@ -1,6 +1,6 @@
 """The page Decoder: one pair of sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -82,7 +82,7 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
         yield Paragraph(say("encoder_decoder", "written", text=" ".join(pair.run.target.tokens[1:])))
         yield Paragraph(say("encoder_decoder", f"written-{check_translation(pair)}"), "caption")
     yield from show_attention(pair, options)
-    yield Paragraph(say("encoder_decoder", "run", **describe_run(pair)), "caption")
+    yield Paragraph(say("encoder_decoder", "run", **_describe_run(pair)), "caption")
     yield _show_next_tokens(pair, options)
     if translator is not None:
         title = say("encoder_decoder", "training")
@@ -113,8 +113,7 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
     }
 
 
-def describe_run(pair: Pair) -> dict[str, Any]:
-    """Return sizes, weights, and parameters."""
+def _describe_run(pair: Pair) -> dict[str, Any]:
     config, run = pair.run.config, pair.run
     total = count_encoder_decoder(config, pair.vocabulary.vocab_size).total
     sizes = {"source": run.source.n_real, "target": run.target.n_real, "layers": config.n_layers}
@@ -130,18 +129,13 @@ def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
     return min(options[pair.key("layer")], n_layers - 1), min(options[pair.key("head")], n_heads - 1)
 
 
-def _translate_rightly(words: Sequence[str]) -> list[str] | None:
-    if not is_sentence(words):
-        return None
-    symbols, ids = TRANSLATE.symbols(0), torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
-    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(ids)[0].tolist()]
-
-
 def check_translation(pair: Pair) -> str:
     """Return whether the translation is `right`, `wrong` or, of no sentence of the grammar, `open`."""
-    right = _translate_rightly(pair.run.source.tokens)
-    if right is None:
+    words = pair.run.source.tokens
+    if not is_sentence(words):
         return "open"
+    symbols, ids = TRANSLATE.symbols(0), torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
+    right = [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(ids)[0].tolist()]
     return "right" if list(pair.run.target.tokens[1:]) == right else "wrong"
 
 

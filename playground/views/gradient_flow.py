@@ -196,7 +196,7 @@ def show_pair(scene: Scene[VariantsState], *, grows: bool = False) -> Iterator[I
 
 def find_outcome(pair: VariantsState) -> dict[str, Any]:
     """Return both shares right, the simple rule's, and which difference can be chance."""
-    shares = {each.run.name: each.unbatched.accuracy if each.unbatched else 0.0 for each in pair.results}
+    shares = {each.run.name: each.in_use.accuracy if each.in_use else 0.0 for each in pair.results}
     return {
         "steps": pair.runs[0].recipe.steps,
         "shares": join_words([f"*{name}* **{write_share(share)}**" for name, share in shares.items()]),

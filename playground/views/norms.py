@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from playground.analysis import streams
 from playground.charts import figure as figures
@@ -201,16 +200,13 @@ def _show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
             x=Axis("norm, in the order of the computation"),
             y=axis,
             height=300,
-            table=_statistics if statistic == "std" else None,
+            table=(lambda run: streams.norm_statistics(streams.norm_points(run))) if statistic == "std" else None,
         )
 
 
-def _statistics(run: Run) -> pd.DataFrame:
-    return streams.norm_statistics(streams.norm_points(run))
-
-
 def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
-    table, colours = _statistics(run), {"before": palette.RESIDUAL, "after": palette.NORMS}
+    table = streams.norm_statistics(streams.norm_points(run))
+    colours = {"before": palette.RESIDUAL, "after": palette.NORMS}
     names, columns = table.index.to_numpy(str), table.astype(np.float32)
     return [
         Curve(f"{when} the norm", names, columns[f"{statistic} {when}"].to_numpy(), colour)

@@ -88,7 +88,7 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
     names = {"sidebar": say("parameters", "choose.own")} | {name: name for name in PRESETS}
     yield Menu("parameters_model", say("parameters", "choose"), names, say("parameters", "choose.help"))
     if model in PRESETS:
-        yield Paragraph(f"**{PRESETS[model].title}**: {PRESETS[model].source}.", "caption")
+        yield Paragraph(f"**{PRESETS[model].title}**: {say('parameters', f'source-{model}')}.", "caption")
     if pinned is not None:
         yield Paragraph(escape_markdown(describe_costs(pinned, now)))
     yield Control("parameters_view", say("parameters", "view"))

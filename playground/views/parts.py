@@ -138,7 +138,7 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     settings = {key: value for key, value in values_of(shares.specs[row]).items() if value != base[key]}
     yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": settings})))
     if is_ladder:
-        plain = "\n".join(f"{i}. **{rung.name}** ({rung.year}): {rung.plain}" for i, rung in enumerate(family.RUNGS, 1))
+        plain = "\n".join(f"{i}. {say('parts', f'rung-{i}')}" for i in range(1, len(family.ladder_specs())))
         yield from (Paragraph(say("parts", "rungs"), "header"), Paragraph(plain))
         yield fill_panel(options, "parts_costs", say("parts", "panel-costs"), _show_costs, ":material/calculate:")
 
@@ -189,7 +189,7 @@ def find_worst(shares: CapabilityShares) -> dict[str, Any]:
 
 def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -> Iterator[Item]:
     spec, capability = shares.specs[row], list(CAPABILITIES.values())[column]
-    yield Paragraph(f"{told} {capability.takes}")
+    yield Paragraph(f"{told} {say('parts', f'takes-{capability.name}')}")
     if not (is_shipped(spec) and is_shipped(Spec())):
         return
     networks = {"base": load_shipped(Spec()), shares.names[row]: load_shipped(spec)}
@@ -223,8 +223,8 @@ def _show_rung(ladder: CapabilityShares, row: int, told: str) -> Iterator[Item]:
         before, here = (ladder.write_average(each) for each in (row - 1, row))
         told += f" {say('parts', 'change', before=before, here=here)}"
     yield Paragraph(told)
-    for rung in (rung for rung in family.RUNGS if rung.name == ladder.names[row]):
-        yield Paragraph(say("parts", "paper", claim=rung.claim, source=rung.source), "caption")
+    if row:
+        yield Paragraph(say("parts", f"rung-{row}.paper"), "caption")
 
 
 def _show_costs() -> Iterator[Item]:
@@ -236,7 +236,7 @@ def _show_costs() -> Iterator[Item]:
 
 def tabulate_costs() -> pd.DataFrame:
     """Return parameters, FLOPs and memory, with the change from the row above."""
-    counts = [_count(config, LONGEST) for config in family.climb(family.ladder_specs()[family.START].config, LONGEST)]
+    counts = [_count(spec.config, LONGEST) for spec in family.ladder_specs().values()]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
         for before, here in zip((counts[0], *counts), counts, strict=False)

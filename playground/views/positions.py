@@ -210,8 +210,6 @@ def _show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
 def _show_addition(scene: Scene[Lab]) -> Iterator[Item]:
     run, rows = scene.now.run, table_rows(scene.now)
     vectors = run.arrays["embed.tokens"][~run.padding]
-    yield Paragraph(positions.sum_formula(run.config), "formula")
-    yield Paragraph(positions.sum_with_numbers(vectors, rows, scene.focus.query), "formula")
     shares, cosines = positions.addition(vectors, rows[: len(vectors)])
     yield Paragraph(say("positions", "addition", low=shares.min(), high=shares.max(), cosine=cosines.mean()))
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from playground.charts import figure as figures
 from playground.charts import palette
-from playground.charts.chart import Columns, Group, Item, Options, Paragraph, Picture, Table, Widget
+from playground.charts.chart import Button, Columns, Group, Item, Options, Panel, Paragraph, Picture, Table, Widget
 from playground.charts.figure import Figure
 from playground.charts.scene import Scene
 from playground.training.network import Measured
@@ -29,11 +29,11 @@ _COMMON = {"regularisers_optimizer": "adamw", "regularisers_lr": 0.002, "regular
 READY: Mapping[str, Mapping[str, Any]] = {
     "dropout": _COMMON | {
         "regularisers_task": "Sort", "regularisers_data": "small",
-        "regularisers_chosen": ["Dropout on attention weights"], "regularisers_dropout_attention": 0.3,
+        "regularisers_chosen": ("Dropout on attention weights",), "regularisers_dropout_attention": 0.3,
     },
     "clipping": _COMMON | {
         "regularisers_task": "Copy", "regularisers_data": "plenty",
-        "regularisers_chosen": ["Gradient clipping"], "regularisers_clip": 0.25,
+        "regularisers_chosen": ("Gradient clipping",), "regularisers_clip": 0.25,
         "regularisers_optimizer": "sgd", "regularisers_lr": 1,
     },
 }  # fmt: skip
@@ -56,16 +56,14 @@ COLUMNS = {
 
 
 def show_ready() -> Iterator[Item]:
-    """A card for each of `READY`, with a button that starts it."""
-    cards = (
-        Group(
-            f"regularisers_ready_{name}_card",
-            (Paragraph(say("regularisers", f"ready-{name}")), Widget("start_ready", {"name": name})),
-            is_card=True,
-        )
-        for name in READY
-    )
-    yield Columns(tuple((card,) for card in cards))
+    """A card for each of `READY`, with a button that sets it, and what each regulariser does."""
+    cards = []
+    for name, chooses in READY.items():
+        key, icon, scrolls = f"regularisers_ready_{name}", ":material/tune:", "regularisers_buttons"
+        button = Button(key, say("regularisers", "ready"), chooses, icon=icon, scrolls=scrolls)
+        cards.append((Group(f"{key}_card", (Paragraph(say("regularisers", f"ready-{name}")), button), is_card=True),))
+    yield Columns(tuple(cards))
+    yield Panel("", "What each of the ten does", (Paragraph(explain_ten()),), ":material/tune:")
 
 
 def show_answer(scene: Scene[VariantsState], untrained: str = "") -> Iterator[Item]:

@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
-from playground.analysis.comparison import have_same_tokens
 from playground.charts.scene import Scene
 from playground.errors import PlaygroundError
 from playground.link.kinds import Changes, write
@@ -41,7 +40,7 @@ def scene_of(read: Callable[[Lab, Run], S], view: LinkedView) -> Scene[S]:
     except PlaygroundError:  # the present run is shown alone; the page's top says why
         return now
     names = name_sides(list_differences(view.pinned.lab.values, view.lab.values), MOST_NAMED)
-    return Scene(now.now, now.focus, pinned, *names, have_same_tokens(run, other))
+    return Scene(now.now, now.focus, pinned, *names, run.tokens == other.tokens)
 
 
 def without_changes(view: LinkedView) -> LinkedView:

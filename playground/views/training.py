@@ -106,6 +106,8 @@ def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[It
 
 def _saved_attention(run: TrainingState, step: int, name: str, layer: int, head: int) -> Heatmap[TrainingState]:
     pattern = run.history.snapshots[step][name][layer, head]
+    n_keys = (pattern > 0).sum(axis=1)
+    rows = pattern[n_keys > 1] if (n_keys > 1).any() else pattern
     example, vocabulary = run.data.validation, run.data.vocabulary
     read, written = ([vocabulary[i] for i in ids[0].tolist()] for ids in (example.ids, example.decoder_ids))
     place = {"layer": layer, "head": head, "step": step}
@@ -113,7 +115,7 @@ def _saved_attention(run: TrainingState, step: int, name: str, layer: int, head:
         key="training_pattern",
         alt=say("training", "pattern.alt", **place),
         caption=say("training", "pattern.caption", **place),
-        reading=lambda _: say("training", "reading", **_largest_weight(pattern)),
+        reading=lambda _: say("training", "reading", weight=rows.max(), even=1 / n_keys.max(), tokens=n_keys.max()),
         weights=lambda _: pattern,
         tokens=lambda _: written if name in ("decoder self", "cross") else read,
         keys=lambda _: written if name == "decoder self" else read,
@@ -122,13 +124,6 @@ def _saved_attention(run: TrainingState, step: int, name: str, layer: int, head:
         colours=colour_scales.weight_colours(square_root=False),
         saved_as=f"training_attention_step{step}_layer{layer}_head{head}",
     )
-
-
-def _largest_weight(pattern: Array) -> dict[str, float]:
-    """Return the largest weight of a map (Tq, Tk), and an even one."""
-    n_keys = (pattern > 0).sum(axis=1)
-    rows = pattern[n_keys > 1] if (n_keys > 1).any() else pattern
-    return {"weight": float(rows.max()), "even": 1 / n_keys.max(), "tokens": int(n_keys.max())}
 
 
 def show_answers(

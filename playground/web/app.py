@@ -10,9 +10,8 @@ from playground.web.components import (
     send_text_before_page,
 )
 from playground.web.shared import saving
-from playground.web.shared.experiment_buttons import warn_before_reload
 from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
-from playground.web.shared.panels import draw_in_turn, run_in_turn
+from playground.web.shared.panels import draw_in_turn, run_in_turn, warn_before_reload
 from playground.web.sidebar import controls
 from playground.web.views.exports import export_button
 

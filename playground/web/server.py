@@ -20,8 +20,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from starlette.websockets import WebSocketDisconnected
 from streamlit import config
 from streamlit.proto.BackMsg_pb2 import BackMsg
-from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
-from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
@@ -203,12 +201,6 @@ def kind_of(data: bytes | None) -> str:
     if kind == "file_urls_request" and len(message.file_urls_request.file_names) > MOST_FILES:
         return f"{kind} for many files"
     return kind
-
-
-def browser_of(cookies: Mapping[str, str]) -> str:
-    """Return the token by which Streamlit's cookie knows a browser; empty without one."""
-    token = decode_xsrf_token_string(cookies.get(XSRF_COOKIE_NAME, ""))[0]
-    return token.hex() if token else ""
 
 
 def content_security_policy(frame_ancestors: str) -> str:

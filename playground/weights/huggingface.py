@@ -62,12 +62,12 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
     """
     if not isinstance(given, dict):
         raise PretrainedError("It does not describe a model.")
-    kind = given.get("model_type") or _kind_of_class(given.get("architectures"))
+    kind = given.get("model_type")
     family = FAMILIES.get(kind) if isinstance(kind, str) else None
     if family is None:
         titles = ", ".join(each.title for each in FAMILIES.values())
         raise PretrainedError(
-            f"It describes a model of the type {_quote(kind)}; the types that open here are {titles}."
+            f"It describes a model of the type {repr(kind)[:40]}; the types that open here are {titles}."
         )
     entries = family.defaults | given
     for name, value in family.needed.items():
@@ -83,22 +83,9 @@ def read_config(given: object) -> tuple[ModelConfig, str]:
         raise PretrainedError(f"It describes no encoder: an entry has a wrong type or value ({error}).") from error
 
 
-def _kind_of_class(classes: object) -> str:
-    """Return the `model_type` of a class; old files without one are BERT's."""
-    name = str(classes[0]).lower() if isinstance(classes, list) and classes else "bert"
-    kinds = [kind for kind in FAMILIES if name.startswith(kind.replace("-", ""))]
-    return max(kinds, key=len, default=name)
-
-
-def _quote(value: object) -> str:
-    if isinstance(value, int) and abs(value) > 10**40:
-        return "a huge number"
-    return {"None": "null", "True": "true", "False": "false"}.get(repr(value), repr(value)[:40])
-
-
 def _check_supported(name: str, value: object, *works: object) -> None:
     if value not in works:
-        raise PretrainedError(f"It asks for {name}={_quote(value)}, which this encoder does not support.")
+        raise PretrainedError(f"It asks for {name}={value!r:.40}, which this encoder does not support.")
 
 
 def _read_entry(given: Given, name: str, ours: str) -> Any:
@@ -111,7 +98,7 @@ def _read_entry(given: Given, name: str, ours: str) -> Any:
     is_whole = isinstance(low, int)
     if (type(value) is not int and (is_whole or type(value) is not float)) or not low <= value <= high:
         kind = "whole number" if is_whole else "number"
-        raise PretrainedError(f"{name} is {_quote(value)}; it has to be a {kind} from {low:,} to {high:,}.")
+        raise PretrainedError(f"{name} is {value!r:.40}; it has to be a {kind} from {low:,} to {high:,}.")
     return value
 
 

@@ -26,9 +26,9 @@ _NEED_CONFIG = {family.scheme: family.title for family in FAMILIES.values() if f
 """Schemes that leave too much open, with the title of a family."""
 
 _OPEN = (
-    "n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len", "scale_embeddings", "head_merge",
-    "residual",
-)  # fmt: skip
+    *("n_heads", "norm_placement", "norm_eps", "activation", "positions", "max_len"),
+    *("scale_embeddings", "head_merge", "residual"),
+)
 """Fields that leave no trace in shapes."""
 
 _UNUSED = ("dropout", "initialisation")

@@ -1,5 +1,6 @@
 """Networks that were trained here, kept on disk for everybody who asks for the same."""
 
+import contextlib
 import logging
 import os
 import re
@@ -50,10 +51,8 @@ class NetworkStore:
             logger.warning("%s is deleted, and will be made again: %s", path, error)
             self._delete(path)
             return None
-        try:
+        with contextlib.suppress(OSError):  # its folder can't note that it was used
             os.utime(path)
-        except OSError:
-            logger.debug("%s was used, which its folder can't note", path)
         return found
 
     def keep(self, key: str, content: bytes) -> None:

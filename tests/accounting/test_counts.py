@@ -1,4 +1,4 @@
-"""Counts equal what the built model holds and what torch measures; heads have attention's parameters."""
+"""Counts equal what the built model holds and what torch measures."""
 
 from dataclasses import replace
 
@@ -10,15 +10,8 @@ from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
 
 from playground import Encoder, EncoderDecoder, ModelConfig, Trace, count_parameters
-from playground.accounting import (
-    attention_overtakes,
-    count_attention_head,
-    count_encoder_decoder,
-    count_flops,
-    count_memory,
-)
+from playground.accounting import attention_overtakes, count_encoder_decoder, count_flops, count_memory
 from playground.presets import PRESETS
-from tests.model.reference import small_config
 from tests.model.strategies import configs
 
 SMALL = ModelConfig(vocab_size=7, d_model=12, n_heads=3, n_layers=2, d_ff=20, max_len=8, n_segments=2)
@@ -121,12 +114,3 @@ def test_memory_is_bytes_of_real_tensors(n_heads: int, n_kv_heads: int) -> None:
         kept,
         patterns,
     ]
-
-
-def test_a_heads_parameters_are_those_that_nothing_depends_on_without_it() -> None:
-    config = small_config(n_layers=1)
-    encoder, head = Encoder(config, seed=3), slice(config.head_width, 2 * config.head_width)  # head 1
-    own = [encoder.get_parameter(f"layers.0.attn.{name}")[head] for name in ("q.weight", "k.weight", "v.weight")]
-    own += [encoder.get_parameter(f"layers.0.attn.{name}")[head] for name in ("q.bias", "k.bias", "v.bias")]
-    own.append(encoder.get_parameter("layers.0.attn.o.weight")[:, head])
-    assert count_attention_head(config).total == sum(part.numel() for part in own)

@@ -6,14 +6,7 @@ import pytest
 
 from playground import ModelConfig, count_parameters
 from playground.accounting import count_flops
-from playground.accounting.readable import (
-    breakdown_table,
-    duration,
-    in_millions,
-    in_units,
-    substitute,
-    times,
-)
+from playground.accounting.readable import breakdown_table, duration, in_millions, in_units, substitute, times
 from playground.presets import PRESETS
 
 CONFIG = ModelConfig(vocab_size=30_522, d_model=384, n_heads=12, n_layers=3, d_ff=1_536)

@@ -20,8 +20,6 @@ from playground.analysis.attention import (
     RULES,
     Habits,
     entropy,
-    highest_entropy,
-    mean_entropy,
     measure_habits,
     pattern_spread,
     search_heads,
@@ -50,17 +48,6 @@ def test_entropy_is_the_sum_of_its_definition() -> None:
     assert not np.signbit(bits).any()
     for index in np.ndindex(2, 3, 5):
         assert bits[index] == pytest.approx(-sum(p * math.log2(p) for p in patterns[index].tolist() if p > 0), abs=1e-5)
-
-
-@pytest.mark.parametrize("causal", [False, True])
-def test_the_highest_entropy_is_that_of_even_attention(causal: bool) -> None:
-    allowed = np.tril(np.ones((4, 4), bool)) if causal else np.ones((4, 4), bool)
-    allowed[:, 3] = False  # padding
-    rows = np.array([True, True, True, False])
-    even = (allowed / allowed.sum(axis=1, keepdims=True)).astype(np.float32)
-    most = highest_entropy(allowed, rows)
-    assert most == pytest.approx(float(mean_entropy(even[None, None], rows)[0, 0]), abs=1e-6)
-    assert most == pytest.approx(math.log2(6) / 3 if causal else math.log2(3))
 
 
 CONFIG = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=3, d_ff=32, max_len=32)
@@ -229,9 +216,3 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
         assert row["rank"] == 1 + sum(pattern[query] > pattern[query, key])
         expected = (log_odds(pattern[query, key]) - np.mean(others)) / np.std(others)
         assert row["z"] == pytest.approx(expected, abs=0.02)
-
-
-def test_heads_that_are_all_alike_are_nowhere_unusual() -> None:
-    result = searched_run()
-    even = {name: np.full_like(array, 1 / 16) for name, array in result.arrays.items()}
-    assert search_heads(replace(result, arrays=even), 2, 4)["z"].isna().all()

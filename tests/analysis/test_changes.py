@@ -104,7 +104,12 @@ def test_in_every_architecture_stages_and_sources_add_up_under_changes(
         is_changed = any(each.kind in ("shuffle", "patch") for each in changes)
         assert is_changed or CHANGES not in stream
     split = split_score(walk, split_stream(result, encoder, layer), head_maps(encoder, layer, walk.head))
-    assert abs(split.score - split.matrix.sum()) <= 1e-4 * max(1.0, float(np.abs(split.matrix).max()))
+    tolerance, scores = 1e-5 * max(1.0, float(np.abs(split.matrix).max())), walk.computed("attn.scores")
+    if walk.allowed[walk.key]:
+        assert split.matrix.sum() == pytest.approx(scores[walk.key], abs=tolerance)
+        assert split.relative.sum() == pytest.approx(scores[walk.key] - scores[walk.allowed].mean(), abs=tolerance)
+    assert max(abs(split.score - split.matrix.sum()), abs(split.relative_remainder)) <= tolerance
+    np.testing.assert_allclose(split.by_key_source.sum(), split.relative.sum(), atol=tolerance)
 
 
 FOUR_LAYERS = ModelConfig(vocab_size=characters().vocab_size, d_model=16, n_heads=4, n_layers=4, d_ff=32, max_len=8)

@@ -1,4 +1,4 @@
-"""What other sentences do to a weight, against plain passes of the encoder over sentences that are written out here."""
+"""What two swapped words do to a weight, against plain passes over sentences that are written out here."""
 
 from typing import Any
 
@@ -8,14 +8,7 @@ import torch
 from numpy.typing import NDArray
 
 from playground import Trace
-from playground.analysis.attribution import (
-    Claim,
-    Kind,
-    change_text,
-    find_claim,
-    judge_swap,
-    measure,
-)
+from playground.analysis.attribution import Claim, find_claim, judge_swap, measure, swap_words
 from playground.text import Batch, words
 from playground.weights import checkpoint
 
@@ -44,30 +37,15 @@ def trained_claim(
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_three_sentences_have_the_weights_of_their_own_passes(causal: bool) -> None:
-    """The new word has several tokens, and so moves all that stand behind it."""
+def test_the_swapped_sentence_has_the_weights_of_its_own_pass(causal: bool) -> None:
     claim, _ = trained_claim(SENTENCE, 3, 1, 10, 2, 8, causal=causal)
-    made = change_text(claim, "hippopotamus")
-    expected: dict[Kind, Any] = {
-        "swap": ("The street didn't cross the animal because it was too tired.", ["animal"], ["street"]),
-        "replace": (
-            "The hippopotamus didn't cross the street because it was too tired.",
-            ["hip", "##pop", "##ota", "##mus"],
-            ["street"],
-        ),
-        "move": ("The didn't cross animal the street because it was too tired.", ["animal"], ["street"]),
-    }
-    assert made.keys() == expected.keys()
-    for kind, (text, key, rival) in expected.items():
-        tokens, patterns = weights_of(text, 3, causal=causal)
-        batch = checkpoint.load("minilm")[1].encode_batch([text])
-        found, query = measure(made[kind], batch, patterns[1]), tokens.index("it")
-        assert found is not None
-        assert found.text == text
-        assert found.positions == (query, tokens.index(key[0]), tokens.index(rival[0]))
-        row = patterns[1, query].astype(np.float64)
-        sums = [sum(row[tokens.index(piece)] for piece in pieces) for pieces in (key, rival)]
-        np.testing.assert_allclose(found.weights, sums, atol=2e-5)
+    text = "The street didn't cross the animal because it was too tired."
+    tokens, patterns = weights_of(text, 3, causal=causal)
+    found = measure(swap_words(claim), checkpoint.load("minilm")[1].encode_batch([text]), patterns[1])
+    assert found is not None
+    places = [tokens.index(word) for word in ("it", "animal", "street")]
+    assert (found.text, [*found.positions]) == (text, places)
+    np.testing.assert_allclose(found.weights, patterns[1, places[0], places[1:]], atol=2e-5)
 
 
 def test_the_words_of_a_claim_have_the_sum_of_their_tokens() -> None:
@@ -91,25 +69,20 @@ def claim_about(text: str, query: int, key: int, rival: int) -> Claim:
 
 
 @pytest.mark.parametrize(
-    ("text", "query", "key", "rival", "swap", "replace", "move"),
+    ("text", "query", "key", "rival", "swapped"),
     [
-        ("a b c d", 3, 0, 1, "b a c d", "X b c d", "b c a d"),
-        ("a b c d", 0, 3, 1, "a d c b", "a b c X", "a d b c"),
-        ("a, b (c) d!", 6, 0, 2, "b, a (c) d!", "X, b (c) d!", "b, c (a) d!"),
-        ("a b a c", 3, 2, 1, "a a b c", "a b X c", "a a b c"),
-        ("a b c", 1, 0, 2, "c b a", "X b c", None),
+        ("a b c d", 3, 0, 1, "b a c d"),
+        ("a, b (c) d!", 6, 0, 2, "b, a (c) d!"),
+        ("a b a c", 3, 2, 1, "a a b c"),
     ],
 )
 def test_words_change_their_places_and_nothing_else_does(
-    text: str, query: int, key: int, rival: int, swap: str, replace: str, move: str | None
+    text: str, query: int, key: int, rival: int, swapped: str
 ) -> None:
-    tokens = words([text]).encode_batch([text]).tokens[0]
-    made = change_text(claim_about(text, query, key, rival), "X")
-    texts = {"swap": swap, "replace": replace, "move": move}
-    assert {kind: each.text for kind, each in made.items()} == {kind: each for kind, each in texts.items() if each}
-    for kind, each in made.items():
-        at = {name: each.text[slice(*each.words[getattr(each, name)])] for name in ("key", "rival")}
-        assert at == {"key": "X" if kind == "replace" else tokens[key], "rival": tokens[rival]}
+    claim = claim_about(text, query, key, rival)
+    made = swap_words(claim)
+    assert made.text == swapped
+    assert [made.word(place) for place in (made.key, made.rival)] == [claim.word(claim.key), claim.word(claim.rival)]
 
 
 @pytest.mark.parametrize(

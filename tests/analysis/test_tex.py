@@ -25,18 +25,10 @@ def test_a_number_has_four_digits(x: float, text: str) -> None:
     assert number(x) == text
 
 
-def test_a_negative_factor_stands_in_parentheses() -> None:
-    assert factor(-0.5) == "(-0.5)"
-    assert factor(0.5) == "0.5"
-    assert factor(-np.inf) == r"(-\infty)"
-    assert factor(1.23456, 3) == "1.23"
-
-
-def test_a_short_sum_is_spelled_out_in_one_line() -> None:
-    assert sum_of_products("y", np.array([2.0]), np.array([-3.0]), -6) == r"y = 2 \cdot (-3) = -6"
-    assert sum_of_products("y", np.array([1.0, 2]), np.array([3.0, 4]), 10, -1) == (
-        r"y = 1 \cdot 3 + 2 \cdot 4 + (-1) = 10"
-    )
+def test_factors_stand_in_parentheses_and_a_short_sum_in_one_line() -> None:
+    assert [factor(x, 3) for x in (-0.5, -np.inf, 1.23456)] == ["(-0.5)", r"(-\infty)", "1.23"]
+    line = sum_of_products("y", np.array([1.0, 2]), np.array([3.0, 4]), 10, -1)
+    assert line == r"y = 1 \cdot 3 + 2 \cdot 4 + (-1) = 10"
 
 
 def test_of_a_long_sum_the_first_products_are_shown() -> None:

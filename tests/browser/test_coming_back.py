@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import signal
 import socket
 import time
@@ -12,27 +11,20 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
 import pytest
 from playwright.sync_api import Browser, WebSocketRoute, expect
 
-from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS, minilm_path
-from tests.browser.server import Server, serve
+from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS
+from tests.browser.server import STREAMLIT, copy_weights, serve
 from tests.browser.visitor import Visitor
 
 FORGETS = 1
 """Seconds after which the server forgets who is away; by itself it takes two minutes."""
 
 RUN = "/training?training_task=Sort&training_steps=4000&training_lr=0.003&seed=4&text=Ann+saw+Tom"
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A place of its own for the trained weights, which the server finds first."""
-    weights = minilm_path()
-    assert weights is not None
-    shutil.copytree(weights, tmp_path / MINILM_PACKAGE / "model")
-    (tmp_path / MINILM_PACKAGE / "__init__.py").touch()
-    return tmp_path
+TRAINS = 300_000
+"""Milliseconds in which the smallest small English is trained, beside other tests."""
 
 
 @pytest.fixture
@@ -50,13 +42,6 @@ def free_port() -> int:
     raise OSError("no port is free")
 
 
-def start(stack: ExitStack, folder: Path, port: int = 0) -> Server:
-    """A server with the weights in this folder, and without other places to look for them."""
-    environ = {"PYTHONPATH": str(folder), "HF_HOME": str(folder)}
-    environ["STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL"] = str(FORGETS)
-    return stack.enter_context(serve(folder, "-m", "streamlit", "run", port=port, **environ))
-
-
 def shown(visitor: Visitor) -> Any:
     """All that a student sees and has set."""
     sliders = visitor.page.get_by_test_id("stMain").locator("input[type=range]")  # the sidebar folds what is locked
@@ -64,9 +49,10 @@ def shown(visitor: Visitor) -> Any:
     return visitor.query(), values, visitor.widget("text").locator("textarea").input_value(), visitor.charts()
 
 
-def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: Browser) -> None:
+def test_pages_come_back_as_they_were(stack: ExitStack, tmp_path: Path, browser: Browser) -> None:
     """A browser that was away until its session was dropped; then a server that is killed while it trains."""
-    server = start(stack, folder, free_port())
+    environ = {**copy_weights(tmp_path), "STREAMLIT_SERVER_DISCONNECTED_SESSION_TTL": str(FORGETS)}
+    server = stack.enter_context(serve(tmp_path, *STREAMLIT, port=free_port(), **environ))
     visitor, sockets = Visitor.anew(server, browser), list[WebSocketRoute]()
     away_until, answers = 0.0, 0
 
@@ -102,14 +88,21 @@ def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: B
         lambda: "attention_pattern" in visitor.charts() and "answers₃" in visitor.labels(), "the new sentence"
     )
 
+    visitor.open("/attention?weights=english&n_layers=2&d_model=8").press("n_heads", "ArrowLeft")
+    visitor.eventually(lambda: visitor.query().get("n_heads") == ["2"], "two heads in the link")
+    missing = visitor.page.get_by_text("nobody has trained this one yet")
+    expect(missing).to_be_visible()
+    expect(missing).to_have_count(0, timeout=TRAINS)  # it begins by itself, as its visitor stays
+    link, learnt = visitor.settled().page.url, visitor.array("attention_pattern", name="customdata")
+
     visitor.open(RUN)
     before = shown(visitor)
     visitor.widget("training_start").get_by_role("button").click()
     bar = visitor.page.get_by_test_id("stProgress")
     expect(bar).to_contain_text(re.compile("Training: step [0-9]"))
     os.kill(server.process_id, signal.SIGKILL)
-    (folder / MINILM_PACKAGE / "model" / WEIGHTS).write_bytes(b"other weights")
-    start(stack, folder, urlsplit(server.url).port or 0)
+    (tmp_path / MINILM_PACKAGE / "model" / WEIGHTS).write_bytes(b"other weights")
+    stack.enter_context(serve(tmp_path, *STREAMLIT, port=urlsplit(server.url).port or 0, **environ))
     expect(bar).to_have_count(0, timeout=120_000)  # the longer a server is away, the more rarely a browser asks
     visitor.eventually(lambda: shown(visitor) == before, "the page as it was")
     visitor.widget("training_start").get_by_role("button").click()
@@ -117,6 +110,9 @@ def test_pages_come_back_as_they_were(stack: ExitStack, folder: Path, browser: B
     visitor.widget("training_stop").get_by_role("button").click()
     expect(bar).to_contain_text("Stopped at step")
 
+    visitor.open(link)
+    expect(missing).to_have_count(0)
+    np.testing.assert_array_equal(visitor.array("attention_pattern", name="customdata"), learnt)
     visitor.open("/attention")
     assert "The trained weights are not on this server" in visitor.notices()
     expect(visitor.page.get_by_test_id("stMain")).to_contain_text("random weights")

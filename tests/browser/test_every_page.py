@@ -1,7 +1,4 @@
-"""Every page, opened once: its title, its link, typed markup, and what axe-core finds in the light and in the dark.
-
-axe-core reads a page as a screen reader does.
-"""
+"""Every page, opened once: its link, typed markup, its title, and what axe-core, as a screen reader, finds in it."""
 
 from collections.abc import Iterator
 from importlib import resources
@@ -15,8 +12,7 @@ from playground.link.params import DEFAULT_TEXT
 from playground.link.query import VERSION
 from playground.pages import page_at
 from tests.browser.server import Server
-from tests.browser.test_places import PAGES
-from tests.browser.visitor import Visitor
+from tests.browser.visitor import ADDRESSES, Visitor
 
 # Evaluated from outside, which the pages' own policy on scripts does not forbid.
 AXE = resources.files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
@@ -50,7 +46,7 @@ TYPED = {"text": f"{DEFAULT_TEXT}\n{HOSTILE}", "encdec_example": HOSTILE, "encde
 """What stands in every field that takes text, by the link's keys."""
 
 
-@pytest.fixture(scope="module", params=[*PAGES, "compare?weights=random&b_n_layers=2"])
+@pytest.fixture(scope="module", params=[*ADDRESSES, "compare?weights=random&b_n_layers=2"])
 def opened(request: pytest.FixtureRequest, server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
     """A visitor of each page in turn, for all tests of it."""
     visitor = Visitor(server, shared_context)
@@ -66,11 +62,8 @@ def test_its_link_holds_what_was_typed(opened: Visitor) -> None:
     assert copied == opened.query() | {"v": [VERSION]}
 
 
-def test_typed_markup_is_text(opened: Visitor) -> None:
+def test_typed_markup_is_text_and_nothing_is_written_smaller_than_eleven_pixels(opened: Visitor) -> None:
     assert opened.page.locator("img[src=x], b[onclick]").count() == 0
-
-
-def test_nothing_is_written_smaller_than_eleven_pixels(opened: Visitor) -> None:
     assert opened.small_texts() == []
 
 
@@ -90,6 +83,22 @@ def test_it_can_be_read_and_heard(opened: Visitor) -> None:
         # axe-core judges no text inside a drawing.
         contrasts = opened.page.evaluate(_CONTRASTS)
         assert (scheme, [(text, round(contrast, 2)) for text, contrast in contrasts if contrast < 4.5]) == (scheme, [])
+
+
+_ADD_SCRIPT = """() => {
+  const script = document.createElement("script")
+  script.textContent = "window.reached = true"
+  document.body.append(script)
+  return window.reached ?? false
+}"""
+
+
+def test_a_script_from_elsewhere_does_not_run_and_every_visitor_of_these_tests_hears_of_it(visitor: Visitor) -> None:
+    visitor.open("/parameters")
+    assert visitor.errors == []
+    assert visitor.page.evaluate(_ADD_SCRIPT) is False
+    visitor.eventually(lambda: any("Content Security Policy" in error for error in visitor.errors), "a violation")
+    visitor.errors.clear()
 
 
 def in_both_schemes(visitor: Visitor) -> Iterator[str]:

@@ -1,12 +1,10 @@
 """Exercises in the browser: answers, right and wrong; what is sent before; what the browser keeps."""
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Response, WebSocketRoute, expect
+from playwright.sync_api import Locator, Response, WebSocketRoute, expect
 
-from tests.browser.server import Server, serve
 from tests.browser.test_every_page import expect_readable, grave_violations
 from tests.browser.visitor import Visitor
 
@@ -20,22 +18,12 @@ SECRETS = {
 """What would give an answer away, beside the explanation: its numbers, and the charts that have them."""
 
 
-@pytest.fixture(scope="module")
-def exercise_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """The app with the tests' own exercises."""
-    with serve(tmp_path_factory.mktemp("exercises"), "-m", "tests.browser.with_exercises") as running:
-        yield running
-
-
 @pytest.fixture
-def laptop(exercise_server: Server, shared_context: BrowserContext) -> Iterator[Visitor]:
-    """A visitor with a laptop, whose browser has kept nothing yet."""
-    visitor = Visitor(exercise_server, shared_context)
-    visitor.page.goto(f"{exercise_server.url}/_stcore/health")  # of this address, whose storage a module's tests share
+def student(visitor: Visitor) -> Visitor:
+    """A visitor whose browser has kept nothing yet."""
+    visitor.page.goto(f"{visitor.server.url}/_stcore/health")  # of this address, whose storage the tests share
     visitor.page.evaluate("localStorage.clear()")
-    yield visitor
-    visitor.assert_well()
-    visitor.page.close()
+    return visitor
 
 
 def open_demo(visitor: Visitor, name: str) -> Locator:
@@ -87,67 +75,59 @@ class Traffic:
         return b"\n".join([*self.messages, *bodies])
 
 
-def test_a_number_with_its_usual_mistake_and_what_is_no_number(laptop: Visitor) -> None:
-    field = open_demo(laptop, "number").get_by_role("textbox")
+def test_a_number_with_its_usual_mistake_and_what_is_no_number(student: Visitor) -> None:
+    field = open_demo(student, "number").get_by_role("textbox")
     for text, told in (("many", "is no number"), ("2048", "Each map also adds a bias")):
         field.fill(text)
-        click(laptop, "exercise_check")
-        expect(laptop.widget("exercise_feedback")).to_contain_text(told)
-    expect_wrong(laptop)
+        click(student, "exercise_check")
+        expect(student.widget("exercise_feedback")).to_contain_text(told)
+    expect_wrong(student)
     field.fill("4352/2")
     field.press("Enter")
-    expect_right(laptop, "2 tries")
-    expect(laptop.widget("exercise_hidden")).to_contain_text("4,592 parameters")  # the page's own first sentence
-    assert "parameter_breakdown" in laptop.charts()
-    link = laptop.widget("exercise_explanation").get_by_role("link").get_attribute("href")
-    assert link is not None
-    laptop.page.goto(f"{laptop.server.url}/{link.removeprefix('./')}")
-    expect(laptop.settled().widget("answer")).to_contain_text("4,592 parameters")
+    expect_right(student, "2 tries")
+    expect(student.widget("exercise_hidden")).to_contain_text("4,592 parameters")  # the page's own first sentence
+    assert "parameter_breakdown" in student.charts()
+    student.open("/exercises")  # a new session
+    expect(student.widget("answer")).to_contain_text("You have found 1 of")
 
 
 @pytest.mark.parametrize("name", list(SECRETS))
-def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, laptop: Visitor) -> None:
+def test_nothing_of_the_answer_is_sent_before_it_is_given_up(name: str, student: Visitor) -> None:
     """And the form and what follows can be read and heard."""
-    traffic = Traffic(laptop)
+    traffic = Traffic(student)
     secrets = [SECRET.encode(), *(word.encode() for word in SECRETS[name])]
-    form = open_demo(laptop, name)
-    expect_readable(laptop)
+    form = open_demo(student, name)
+    expect_readable(student)
     for number in (1, 2):
-        click(laptop, "exercise_hint")
-        expect(laptop.widget("exercise_hints")).to_contain_text(f"Hint {number}.")
-    expect(laptop.widget("exercise_hint")).to_have_count(0)
+        click(student, "exercise_hint")
+        expect(student.widget("exercise_hints")).to_contain_text(f"Hint {number}.")
     if name == "number":
         form.get_by_role("textbox").fill("7")
     else:
         for label in ("layer 1", "head 1"):
             form.get_by_role("radio", name=label).click()
-    click(laptop, "exercise_check")
-    expect_wrong(laptop)
+    click(student, "exercise_check")
+    expect_wrong(student)
     sent = traffic.everything()
     assert len(sent) > 10_000, "the page itself is among it"
     assert [secret for secret in secrets if secret in sent] == []
-    click(laptop, "exercise_give_up")
-    expect(laptop.widget("exercise_explanation")).to_contain_text(SECRET)
-    assert grave_violations(laptop.settled()) == set()
-    assert laptop.small_texts() == []
+    click(student, "exercise_give_up")
+    expect(student.widget("exercise_explanation")).to_contain_text(SECRET)
+    assert grave_violations(student.settled()) == set()
     assert all(secret in traffic.everything() for secret in (secrets[0], secrets[-1]))
 
 
 @pytest.mark.parametrize(
     "script",
     [
-        "",
         "localStorage.getItem('progress of the exercises') ?? localStorage.setItem('progress of the exercises', '{]')",
         "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('no', 'SecurityError') } })",
     ],
 )
-def test_the_browser_keeps_what_was_found_and_a_broken_storage_does_no_harm(laptop: Visitor, script: str) -> None:
-    laptop.page.add_init_script(script)
-    open_demo(laptop, "number").get_by_role("textbox").fill("2176")
-    click(laptop, "exercise_check")
-    expect_right(laptop, "1 try")
-    if script:
-        click(laptop, "exercise_list")
-    else:
-        laptop.open("/exercises")  # a new session
-    expect(laptop.widget("answer")).to_contain_text("You have found 1 of")
+def test_a_broken_storage_does_no_harm(student: Visitor, script: str) -> None:
+    student.page.add_init_script(script)
+    open_demo(student, "number").get_by_role("textbox").fill("2176")
+    click(student, "exercise_check")
+    expect_right(student, "1 try")
+    click(student, "exercise_list")
+    expect(student.widget("answer")).to_contain_text("You have found 1 of")

@@ -3,7 +3,6 @@
 import asyncio
 import re
 import resource
-import shutil
 import time
 import urllib.error
 import urllib.request
@@ -21,8 +20,8 @@ from benchmarks.server import resident_bytes
 from playground.charts.names import escape_markdown
 from playground.errors import OUT_OF_MEMORY
 from playground.web.server import read_settings
-from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS, minilm_path
-from tests.browser.server import Server, serve
+from playground.weights.checkpoint import MINILM_PACKAGE, WEIGHTS
+from tests.browser.server import STREAMLIT, Server, copy_weights, serve
 from tests.waiting import run_coroutine, until
 
 TABS = 50
@@ -33,14 +32,7 @@ LONG = [" ".join(f"{word}{i}" for i in range(90)) for word in "abcde"]
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The settings of a server on a machine in trouble, which has the trained weights in a place of its own."""
-    folder = tmp_path_factory.mktemp("machine")
-    weights = minilm_path()
-    assert weights is not None
-    shutil.copytree(weights, folder / MINILM_PACKAGE / "model")
-    (folder / MINILM_PACKAGE / "__init__.py").touch()
-    return {
-        "PYTHONPATH": str(folder),
-        "HF_HOME": str(folder),
+    return copy_weights(tmp_path_factory.mktemp("machine")) | {
         "PLAYGROUND_MAX_SESSIONS": str(TABS),
         "PLAYGROUND_RELEASE_AFTER": "1",
         "PLAYGROUND_MAX_CACHED": "400000000",
@@ -50,7 +42,7 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def troubled(machine: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    with serve(tmp_path_factory.mktemp("troubled"), "-m", "streamlit", "run", port=0, **machine) as running:
+    with serve(tmp_path_factory.mktemp("troubled"), *STREAMLIT, port=0, **machine) as running:
         yield running
 
 

@@ -57,7 +57,6 @@ def test_from_the_front_page_a_newcomer_comes_to_a_tested_answer(visitor: Visito
     button(visitor, "lesson_end").click()
     expect(visitor.widget("lesson_line")).to_have_count(0)
     assert "do" not in visitor.settled().query()
-    visitor.assert_well()
 
 
 def test_a_student_takes_a_lesson_with_a_finger(phone: Visitor) -> None:
@@ -76,4 +75,3 @@ def test_a_student_takes_a_lesson_with_a_finger(phone: Visitor) -> None:
     button(phone, "lesson_next").tap()
     expect(phone.page.locator("h1")).to_contain_text("Which lesson?")
     assert "lesson" not in phone.settled().query()
-    phone.assert_well()

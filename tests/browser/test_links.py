@@ -1,20 +1,14 @@
-"""A link shows a classmate exactly the same view, and a bad one opens with a plain sentence."""
+"""A link shows a classmate exactly the same, what is pinned included; undo and the back button bring back."""
 
 import re
-from urllib.parse import quote, urlencode
+from pathlib import Path
+from urllib.parse import urlencode
 
+import numpy as np
 from playwright.sync_api import expect
 
-from playground.link.params import PARAMS
-from playground.link.query import MARKER, PINNED_KEYS, VERSION
+from playground.link.query import VERSION
 from tests.browser.visitor import Visitor
-
-TRAVELLING = "A student who travels light has nothing to lose on the way."
-
-
-def link(page: str, parameters: dict[str, str]) -> str:
-    """The path and query of a page."""
-    return f"/{page}?{urlencode(parameters, quote_via=quote)}"
 
 
 def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, classmate: Visitor) -> None:
@@ -36,34 +30,12 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, 
     charts = visitor.charts()
     assert charts
     assert theirs.charts() == charts
-    expect(theirs.focus("layer")).to_have_value("4")
 
-
-def test_the_back_button_restores_the_page_before(visitor: Visitor) -> None:
-    visitor.open(link("attention", {"text": TRAVELLING, "head": "5"}))
-    before = visitor.charts()
     visitor.go_to("Norms")
     visitor.page.go_back()
     expect(visitor.page).to_have_url(re.compile("/attention"))
-    expect(visitor.widget("attention_pattern_chart")).to_be_visible()
-    visitor.settled()
-    assert visitor.settings() == {"text": [TRAVELLING], "head": ["5"]}
-    assert visitor.charts() == before
-
-
-JUNK = ["<script>alert(1)</script>", "NaN", "-1", "9" * 40, "--5", "", "12.0"]
-
-
-def test_junk_for_every_parameter_opens_with_a_plain_notice(visitor: Visitor) -> None:
-    """Every parameter at once, each with the next kind of junk; `test_choices` tries each kind on all of them."""
-    keys = [key for key in (*PARAMS, MARKER, *PINNED_KEYS) if key not in ("text", "b_text")]
-    visitor.open(link("attention", {key: JUNK[i % len(JUNK)] for i, key in enumerate(keys)}))
-    visitor.assert_well()
-    assert "is used instead" in visitor.notices()
-    # What the address bar says by now is what the page shows: opened again, nothing has to be changed any more.
-    charts = visitor.charts()
-    visitor.open(visitor.page.url)
-    assert visitor.notices() == ""
+    expect(visitor.widget("attention_ranking_chart")).to_be_visible()
+    assert visitor.settled().query() | {"v": [VERSION]} == theirs.query()
     assert visitor.charts() == charts
 
 
@@ -77,4 +49,46 @@ def test_undo_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
     visitor.settled().widget("undo").get_by_role("button").click()
     visitor.eventually(lambda: visitor.query() == before, "all of the address is back")
     assert visitor.settled().focused() == focus
-    visitor.assert_well()
+
+
+def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(
+    visitor: Visitor, classmate: Visitor
+) -> None:
+    visitor.open("/norms?weights=random&seed=3")
+    before = visitor.array("norms_by_layer", 1, "y")
+    visitor.widget("pin").get_by_role("button").click()
+    expect(visitor.widget("unpin")).to_be_visible()
+    visitor.settled().press("n_layers", "ArrowRight", "ArrowRight")
+    visitor.eventually(lambda: visitor.query().get("b_n_layers") == ["6"], "the pinned layers in the link")
+    visitor.settled()
+    assert visitor.query() == {"weights": ["random"], "seed": ["3"], "n_layers": ["8"], "b_n_layers": ["6"]}
+    assert len(visitor.array("norms_by_layer", 1, "y")) == 9
+    traces = visitor.charts()["norms_by_layer"]
+    ghost = next(i for i, trace in enumerate(traces) if trace["line"].get("dash") == "dot")
+    np.testing.assert_array_equal(visitor.array("norms_by_layer", ghost, "y"), before)
+    charts, copied = visitor.charts(), visitor.copied_link()
+
+    theirs = classmate.open(copied)
+    assert theirs.charts() == charts
+    assert theirs.query() == visitor.query() | {"v": [VERSION]}
+    theirs.go_to("Compare")
+    assert "compare_points" in theirs.charts()
+    theirs.widget("pin_swap").get_by_role("button").click()
+    theirs.eventually(lambda: theirs.query().get("b_n_layers") == ["8"], "the sides change places")
+    expect(theirs.settled().slider("n_layers")).to_have_attribute("aria-valuetext", "6")
+    theirs.widget("unpin").get_by_role("button").click()
+    expect(theirs.widget("compare_start_norms")).to_be_visible()
+    assert "b_n_layers" not in theirs.settled().query()
+
+
+def test_a_link_that_was_saved_as_a_file_opens(visitor: Visitor, tmp_path: Path) -> None:
+    asked = {"text": "😀 " * 990, "similarity_list": "🐎 " * 990 + "🐎" * 20, "weights": "random", "n_layers": "2"}
+    asked |= {"similarity_pooling": "first token", "v": VERSION}
+    link, file = f"https://somewhere.example/similarity?{urlencode(asked)}", tmp_path / "playground-link.txt"
+    file.write_text(link, encoding="utf-8")
+    visitor.open("/attention?d_model=64&n_heads=4&weights=random&causal=true")
+    visitor.unfold("More")
+    visitor.page.locator("[class*=st-key-saved_link_] input[type=file]").set_input_files(file)
+    expect(visitor.widget("similarity_list").locator("textarea")).to_have_value(asked["similarity_list"])
+    asked["similarity_how"] = "true"  # the panel that explains pooling
+    assert visitor.settled().settings() == {key: [text] for key, text in asked.items() if key != "v"}

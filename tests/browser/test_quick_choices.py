@@ -40,19 +40,6 @@ def test_an_attention_chosen_after_an_edit_of_the_target_is_shown_and_linked(vis
         expect(visitor.widget("encdec_pattern")).to_contain_text(f"{attention}, layer 0, head 0")
 
 
-def test_a_view_chosen_after_an_edit_of_the_text_is_shown_and_linked(visitor: Visitor) -> None:
-    visitor.open("/positions?positions_closer=true")
-    for i, pause in enumerate(PAUSES):
-        view, text = ("doubled exponent", "similarity")[i % 2], f"sentence {i}"
-        visitor.type_text(text)
-        visitor.page.wait_for_timeout(pause)
-        visitor.choose("positions_view", view)
-        copied = choices(visitor.copied_link())
-        visitor.settled()
-        assert (pause, visitor.query()) == (pause, visitor.query() | {"positions_view": [view], "text": [text]})
-        assert (pause, copied) == (pause, visitor.query())
-
-
 _SLOW = """const send = WebSocket.prototype.send
 WebSocket.prototype.send = function (...message) { setTimeout(() => send.apply(this, message), 700) }"""
 

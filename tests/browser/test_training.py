@@ -1,42 +1,17 @@
 """Networks learn on the server while students watch, leave, come back, and close their tabs."""
 
 import re
-from collections.abc import Callable, Iterator
 
-import pytest
-from playwright.sync_api import BrowserContext, WebSocketRoute, expect
+from playwright.sync_api import WebSocketRoute, expect
 
-from tests.browser.server import Server, serve
 from tests.browser.visitor import Visitor
 
-COPY = (
+ENDLESS = "/training?training_task=Copy&training_steps=5000"
+SHORT = (
     "/training?weights=random&training_task=Copy&training_length=5&training_n_symbols=6&training_n_train=256"
-    "&d_model=32&n_heads=2&n_layers=1&d_ff=64&training_batch_size=32&seed=7"
+    "&d_model=32&n_heads=2&n_layers=1&d_ff=64&training_batch_size=32&seed=7&training_steps=50"
 )
 PATIENT = 60_000
-
-
-@pytest.fixture(scope="module")
-def one_seat(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
-    """A server that trains one network at a time."""
-    with serve(tmp_path_factory.mktemp("one_seat"), "-m", "streamlit", "run", PLAYGROUND_MAX_TRAININGS="1") as running:
-        yield running
-
-
-@pytest.fixture
-def student(one_seat: Server, shared_context: BrowserContext) -> Iterator[Callable[[], Visitor]]:
-    """Makes visitors who must see nothing go wrong."""
-    students: list[Visitor] = []
-
-    def make() -> Visitor:
-        students.append(Visitor(one_seat, shared_context))
-        return students[-1]
-
-    yield make
-    for visitor in students:
-        if not visitor.page.is_closed():
-            visitor.assert_well()
-            visitor.page.close()
 
 
 def press(visitor: Visitor, name: str) -> None:
@@ -58,9 +33,9 @@ def final_loss(visitor: Visitor) -> str:
     return str(found)
 
 
-def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
+def test_two_students_share_one_seat(visitor: Visitor, classmate: Visitor) -> None:
     """They watch, leave the page, come back, stop, start again, and close a tab."""
-    first, second = (student().open(f"/training?training_task=Copy&training_steps=5000&seed={n}") for n in range(2))
+    first, second = (who.open(f"{ENDLESS}&seed={n}") for n, who in enumerate((visitor, classmate)))
     press(first, "start")
     chart = first.widget("training_loss").locator("svg[role=figure]")
     curve = chart.locator("path.curve").first  # of this moment: the chart stays, its paths are drawn anew
@@ -87,14 +62,14 @@ def test_two_students_share_one_seat(student: Callable[[], Visitor]) -> None:
     expect_status(first, "Stopped")
 
 
-def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Callable[[], Visitor]) -> None:
-    visitor, sockets = student(), list[WebSocketRoute]()
+def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(visitor: Visitor) -> None:
+    sockets = list[WebSocketRoute]()
 
     def pass_on(socket: WebSocketRoute) -> None:
         sockets.append(socket.connect_to_server())
 
     visitor.page.route_web_socket("**/_stcore/stream", pass_on)
-    visitor.open("/training?training_task=Copy&training_steps=5000")
+    visitor.open(ENDLESS)
     press(visitor, "start")
     expect_status(visitor, "Training: step [0-9]{2,}")
     sockets[-1].close()
@@ -111,8 +86,8 @@ def test_a_connection_that_breaks_ends_the_run_and_leaves_its_curves(student: Ca
     expect_status(visitor, "Stopped at step")
 
 
-def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[[], Visitor]) -> None:
-    visitor = student().open("/training?training_task=Copy&training_steps=5000")
+def test_the_browser_asks_before_a_reload_while_a_run_goes_on(visitor: Visitor) -> None:
+    visitor.open(ENDLESS)
     asks = visitor.page.locator(".st-key-reload_warning")
     expect(asks).to_have_count(0)
     press(visitor, "start")
@@ -132,10 +107,10 @@ def test_the_browser_asks_before_a_reload_while_a_run_goes_on(student: Callable[
     assert visitor.errors == []
 
 
-def test_a_reload_and_a_link_bring_back_what_was_trained(student: Callable[[], Visitor]) -> None:
-    visitor = student().open(COPY + "&training_steps=50")
+def test_a_reload_and_a_link_bring_back_what_was_trained(visitor: Visitor, classmate: Visitor) -> None:
+    visitor.open(SHORT)
     press(visitor, "start")
-    expect_status(visitor, "All 50 steps are done")
+    expect_status(visitor, "The run finished at step 50")
     expect(visitor.widget("training_trials")).to_be_visible(timeout=PATIENT)
     loss = final_loss(visitor.settled())
     visitor.page.reload()
@@ -151,8 +126,7 @@ def test_a_reload_and_a_link_bring_back_what_was_trained(student: Callable[[], V
     assert visitor.settled().charts() == drawn
     assert visitor.notices() == ""
 
-    other = student().open(address)
-    expect(other.page.get_by_test_id("stSidebar")).to_contain_text("trained for 50 steps")
-    assert other.settled().charts() == drawn
-    other.go_to("Training")
-    assert final_loss(other.settled()) == loss
+    classmate.open(address)
+    expect(classmate.page.get_by_test_id("stSidebar")).to_contain_text("trained for 50 steps")
+    assert classmate.settled().charts() == drawn
+    assert final_loss(classmate.go_to("Training")) == loss

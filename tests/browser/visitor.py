@@ -20,6 +20,9 @@ PATIENCE = 20.0
 
 expect.set_options(timeout=1000 * PATIENCE)
 
+ADDRESSES = tuple("" if path == "overview" else path for path in PAGES)
+"""The pages' paths."""
+
 LEAKS = ("Traceback", "Error:", "Exception", "Something went wrong", "site-packages")
 """What a visitor must never read."""
 
@@ -131,10 +134,6 @@ class Visitor:
         """Where the focus line stands."""
         return {place: int(self.focus(place).input_value()) for place in ("layer", "head", "query", "key")}
 
-    def focus_note(self) -> str:
-        """What the focus line says of a focus that is not all here."""
-        return self.widget("focus_line").locator(".note").inner_text()
-
     def framed(self, chart: str) -> tuple[float, float]:
         """The middle of the frame in a chart, in the window."""
         box = self.widget(chart).locator(".frame").bounding_box()
@@ -197,14 +196,6 @@ class Visitor:
         for press in presses:
             self.page.keyboard.press(press)
 
-    def press_tab_until(self, wanted: Locator, most: int = 90) -> None:
-        """Go through the page by the keyboard until this has the focus."""
-        for _ in range(most):
-            if wanted.evaluate("each => each.getRootNode().activeElement === each"):
-                return
-            self.page.keyboard.press("Tab")
-        raise AssertionError(f"{most} presses of Tab do not lead to {wanted}")
-
     def move(self, name: str, times: int = 1) -> None:
         """Press a button of the focus line, such as “next head”."""
         for _ in range(times):
@@ -237,36 +228,36 @@ class Visitor:
         self.page.get_by_test_id("stTopNavSection").filter(has_text=group).click()
         return self.page.get_by_role("menuitem", name=title, exact=True)
 
-    def click_head(self, layer: int, head: int, grid: str = "attention_grid") -> None:
+    def click_head(self, layer: int, head: int) -> None:
         """Click a thumbnail in the middle."""
-        x, y = self.place_of_head(layer, head, grid)
+        x, y = self.place_of_head(layer, head)
         self.page.mouse.move(x, y)
         self.page.mouse.click(x, y)
+
+    def click_cell(self, chart: str, row: int | None, column: int | None) -> None:
+        """Click a cell of a heatmap, as its axes count; None where a bar is as high or wide as the chart."""
+        self.page.mouse.click(*self.place_of_cell(row, column, chart))
+
+    def tap_cell(self, chart: str, row: int, column: int) -> None:
+        """Touch a cell."""
+        self.page.touchscreen.tap(*self.place_of_cell(row, column, chart))
 
     def tap_head(self, layer: int, head: int) -> None:
         """Touch a thumbnail in the middle."""
         self.page.touchscreen.tap(*self.place_of_head(layer, head))
 
-    def place_of_head(self, layer: int, head: int, grid: str = "attention_grid") -> tuple[float, float]:
+    def place_of_head(self, layer: int | None, head: int | None, grid: str = "attention_grid") -> tuple[float, float]:
         """The middle of a thumbnail in the window, after scrolling there."""
-        chart = self.widget(f"{grid}_chart").locator(".js-plotly-plot")
-        chart.scroll_into_view_if_needed()
-        x, y = chart.evaluate(_PLACE_OF_HEAD, [layer, head])
-        return x, y
+        return self._place_in(grid, _PLACE_OF_HEAD, layer, head)
 
-    def click_cell(self, chart: str, row: int | None, column: int | None) -> None:
-        """Click a cell of a heatmap, as its axes count; None where a bar is as high or wide as the chart."""
-        self.page.mouse.click(*self.place_of_cell(chart, row, column))
-
-    def tap_cell(self, chart: str, row: int | None, column: int | None) -> None:
-        """Touch a cell."""
-        self.page.touchscreen.tap(*self.place_of_cell(chart, row, column))
-
-    def place_of_cell(self, chart: str, row: int | None, column: int | None) -> tuple[float, float]:
+    def place_of_cell(self, row: int | None, column: int | None, chart: str) -> tuple[float, float]:
         """The middle of a cell in the window, after scrolling there."""
+        return self._place_in(chart, _PLACE_OF_CELL, row, column)
+
+    def _place_in(self, chart: str, script: str, row: int | None, column: int | None) -> tuple[float, float]:
         drawing = self.widget(f"{chart}_chart").locator(".js-plotly-plot")
         drawing.scroll_into_view_if_needed()
-        x, y = drawing.evaluate(_PLACE_OF_CELL, [row, column])
+        x, y = drawing.evaluate(script, [row, column])
         return x, y
 
     def copied_link(self) -> str:

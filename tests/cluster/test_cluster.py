@@ -68,7 +68,7 @@ def test_variants_give_the_numbers_of_this_process(two_nodes: TwoNodes) -> None:
         pass
     assert handle.state is not None
     for there, own in zip(handle.state.results, here.state.results, strict=True):
-        assert (there.run, there.outcome, there.unbatched) == (own.run, own.outcome, own.unbatched)
+        assert (there.run, there.outcome, there.in_use) == (own.run, own.outcome, own.in_use)
         assert there.history.loss == own.history.loss
 
 

@@ -48,8 +48,10 @@ def link_of(output: str) -> str:
 
 
 def test_the_map_shows_the_runs_own_weights(capsys: pytest.CaptureFixture[str]) -> None:
-    output = printed(capsys, *SMALL, "--head", "1.2", "--seed", "5")
+    output = printed(capsys, *SMALL, "--head", "1.2", "--seed", "5", "--do", "1.2:cut_3_1,9.9:zero")
     view = open_link(link_of(output))
+    assert "what if: 1.2:cut_3_1\n" in output
+    assert "the model's layers are 0 to 1" in output
     assert (view.values["seed"], view.config.n_layers, view.config.n_heads, view.config.d_model) == (5, 2, 4, 64)
     assert (view.focus.layer, view.focus.head, view.text) == (1, 2, (SENTENCE,))
     pattern = view.run.pattern(1)[2]
@@ -69,14 +71,13 @@ def test_a_printed_link_prints_the_same_again(capsys: pytest.CaptureFixture[str]
     assert (open_link(link_of(changed)).config.n_layers, open_link(link_of(changed)).text) == (3, ("another text",))
 
 
-@pytest.mark.sampled(4)
-@pytest.mark.parametrize("name", PRESETS)
-def test_every_preset_is_counted_and_the_small_ones_run(name: str, capsys: pytest.CaptureFixture[str]) -> None:
-    output = printed(capsys, "a b", "--preset", name, "--max-parameters", "1000000")
+@pytest.mark.parametrize(("name", "is_run"), [("tutorial-b", True), ("gpt-3", False)])
+def test_a_preset_is_counted_and_a_small_one_runs(name: str, is_run: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    output = printed(capsys, "a b", "--preset", name, "--head", "99.99")
     view = open_link(link_of(output))
     config = PRESETS[name].config
     assert (view.config.n_layers, view.config.d_ff, view.weights) == (config.n_layers, config.d_ff, "random")
-    assert ("can be counted, but not run" in output) == (count_parameters(view.config).total > 1_000_000)
+    assert ("Attention of layer 0, head 3" in output, "at most 125,000,000" in output) == (is_run, not is_run)
 
 
 def test_json_has_the_runs_numbers(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,10 +87,6 @@ def test_json_has_the_runs_numbers(capsys: pytest.CaptureFixture[str], monkeypat
     assert (given["tokens"], view.text) == (SENTENCE.split(), (SENTENCE,))
     np.testing.assert_allclose(given["attention"]["pattern"], view.run.pattern(1)[2], rtol=1e-6)
     assert given["parameters"]["total"] == count_parameters(view.config).total
-    known = given["shapes"].keys() & view.run.arrays.keys()
-    assert len(known) > 10
-    assert all(given["shapes"][name] in ([1, *(shape := view.run.arrays[name].shape)], [*shape]) for name in known)
-    assert given["shapes"]["final"] == [1, 7, 64]
 
 
 # --- options
@@ -112,10 +109,8 @@ def test_every_parameter_of_the_sidebar_is_an_option() -> None:
         (["--norm", "batch"], "layer"),
         (["--weights", "mine"], "minilm, english, random"),
         (["--head", "3"], "such as 3.1"),
-        (["--head", "9.1"], "from 0 to 5"),
         (["--preset", "gpt-9"], "gpt-2"),
         (["--nonsense"], "--nonsense"),
-        (["--max-parameters", "many"], "whole number"),
         ([""], "empty"),
         (["--link", "nowhere"], "no link"),
         (["--link", "?weights=trained+here"], "trained"),

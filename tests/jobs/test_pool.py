@@ -227,6 +227,7 @@ def test_what_surrounds_a_job_is_called_where_it_runs_and_may_refuse_it(pool: Jo
     assert (failed.status, calls) == ("failed", [Count(1, 1)])
 
 
+@pytest.mark.long
 def test_python_shuts_down_in_the_middle_of_a_step(repository: Path) -> None:
     """A thread inside torch while Python ends would abort the process."""
     program = """

@@ -29,6 +29,7 @@ def test_the_learning_rate_goes_up_stays_and_goes_down() -> None:
     assert 0 < rates[-1] < LEARNING_RATE / 100
 
 
+@pytest.mark.long
 def test_the_training_set_hides_one_word_a_sentence() -> None:
     ids, places = training_set(0)
     assert ids.shape[0] == len(places) == N_SENTENCES

@@ -26,6 +26,7 @@ def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NetworkStore:
     return NetworkStore(tmp_path)
 
 
+@pytest.mark.long
 def test_what_is_nowhere_is_trained_once(
     stored: NetworkStore, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,7 +29,6 @@ def test_an_exercise_that_holds(tmp_path: Path, capsys: pytest.CaptureFixture[st
         ("example: 64", "example: 16", "“not divided”"),
         ("example: 64", "example: 3", "“not divided”"),
         ("n_heads: 4", "n_heads: 7", "n_heads"),
-        ("question:", "rests_on: [nothing]\nquestion:", "“nothing”, which is no exercise"),
         ("question:", "hidden: [nothing]\nquestion:", "has no “nothing”"),
         ("{width: 32}]", "{width: 33}]", "case {'width': 33}"),
         ("config[n_heads]\nsolved", "config[nothing]\nsolved", "“nothing”"),

@@ -92,5 +92,5 @@ def test_numbers_in_a_text_have_a_format() -> None:
     expected = f"0.3333 layer {NOW.run.pattern(0)[0, 1, 2]:.1%}"
     assert formulas.fill_numbers(text, compute) == expected
     for written in ("zz", "999999999f", "q"):
-        with pytest.raises(InputError, match="no format"):
+        with pytest.raises(InputError, match="with a format"):
             list_computed(f"{{= 1 | {written}}}")

@@ -44,7 +44,7 @@ explanation: It is {= config[d_model] / config[n_heads] | .0f}.
         ("One.", "<b>One</b>.", "without HTML"),
         ("cases: [{width: 64}, {width: 32}]", "cases: [{width: 64}, {depth: 32}]", "same names"),
         ("{= config[d_model]", "{= confi[d_model]", "no quantity `confi`"),
-        ("| .0f", "| 999999999f", "no format"),
+        ("| .0f", "| 999999999f", "with a format"),
         ("topic: shapes", "topics: shapes", "no such name here. 1 more errors"),
         ("topic: shapes\n", "", "`topic`: this is missing"),
         ("level: 1", "level: [", "line 6: this is no YAML"),

@@ -1,44 +1,16 @@
 """Changes survive a link and are made in its run; whatever else stands there is told of in a sentence."""
 
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import open_link
-from playground.command_line import main
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange, read_changes
 from playground.link.query import write_query
-from playground.model.change_texts import find_text, read_change, write_change
-from playground.model.changes import KINDS, PATCH_POINTS, SUBLAYERS, Change
+from playground.model.change_texts import read_change, write_change
+from playground.model.changes import Change
 from playground.runs.encoder_run import run
-from tests.changes import made
-
-NUMBER = st.integers(0, 999_999_999)
-ANY = st.none() | NUMBER
-ARGS: dict[str, st.SearchStrategy[Any]] = {
-    "query": ANY,
-    "key": NUMBER,
-    "weight": st.floats(0, 1),
-    "source": NUMBER,
-    "sublayer": st.sampled_from(list(SUBLAYERS)),
-    "seed": NUMBER,
-    "point": st.sampled_from(list(PATCH_POINTS)),
-    "sentence": st.integers(0, 999_999_998),
-}
-
-
-@st.composite
-def any_change(draw: st.DrawFn) -> Change:
-    kind = draw(st.sampled_from(list(KINDS)))
-    args = tuple(draw(ARGS[name]) for name in KINDS[kind].args)
-    strength = draw(st.floats(0, 1))
-    places = [(layer, head) for layer in (None, draw(NUMBER)) for head in (None, draw(NUMBER))]
-    possible = [change for place in places if find_text(change := Change(kind, *place, args, strength))]
-    return draw(st.sampled_from(possible)) if possible else made("0.0:zero")
-
 
 EXAMPLES: dict[str, Change] = {
     "3.1:zero": Change("zero", 3, 1),
@@ -67,15 +39,6 @@ def test_the_text_of_each_kind_is_frozen(text: str, change: Change) -> None:
     assert write_change(change) == text
     assert read_changes(text) == (Changes((MadeChange(change),)), None)
     assert read_changes(f"-{text}") == (Changes((MadeChange(change, is_on=False),)), None)
-
-
-CHANGES = st.builds(MadeChange, any_change(), st.booleans())
-
-
-@given(st.lists(CHANGES, max_size=MAX_CHANGES, unique_by=lambda made: made.change))
-def test_what_is_written_is_read_back(changes: list[MadeChange]) -> None:
-    expected = Changes(tuple(changes))
-    assert read_changes(str(expected)) == (expected, None)
 
 
 @given(st.text(max_size=60) | st.text(alphabet="0123456789.*:~_,-e attnzerofpch", max_size=60))
@@ -122,16 +85,3 @@ def test_a_links_changes_are_made_in_its_run_and_what_cannot_be_is_told() -> Non
     assert all(part in told for part in ("the model's layers are 0 to 1", "6 and 3 tokens", "is not a change"))
     assert plain.notices == ()
     assert open_link(write_query(view.values)).lab.fitted_changes.applied == view.lab.fitted_changes.applied
-
-
-def test_the_command_makes_changes_and_names_them(capsys: pytest.CaptureFixture[str]) -> None:
-    small = ["abcdef", "--weights", "random", "--tokenizer", "char", "--layers", "2", "--heads", "4", "--d-model", "64"]
-    assert main([*small, "--do", "1.2:cut_3_1,-0.0:zero,9.9:zero", "--head", "1.2"]) == 0
-    shown = capsys.readouterr().out
-    assert "what if: 1.2:cut_3_1\n" in shown
-    assert "the model's layers are 0 to 1" in shown
-    (row,) = [line for line in shown.splitlines() if line.strip().startswith("3 d ")]
-    assert row.split()[3] == "."
-    assert "do=1.2%3Acut_3_1%2C-0.0%3Azero%2C9.9%3Azero" in shown.splitlines()[-1]
-    assert main(["--link", shown.splitlines()[-1]]) == 0
-    assert "what if: 1.2:cut_3_1\n" in capsys.readouterr().out

@@ -3,20 +3,13 @@
 from typing import Any
 
 import pytest
-from hypothesis import example, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
 from playground.link.kinds import Param, read_changes
 from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
-from playground.link.query import (
-    MARKER,
-    pinned_texts,
-    read,
-    read_link,
-    read_pinned,
-    settle,
-)
+from playground.link.query import MARKER, pinned_texts, read, read_link, read_pinned, settle
 from playground.text import split_sentences
 from playground.weights.recognise import RecognisedWeights
 
@@ -24,7 +17,6 @@ JUNK = ["", " ", "NaN", "nan", "<script>alert(1)</script>", "None", "null", "[]"
         "0x10", "🙂", "\x00", "\u202e12", "true;", "9" * 5000, "a" * 100_000, "`x` **y** [z](w)"]  # fmt: skip
 DEFAULTS = {key: param.default for key, param in SHARED.items()}
 CHANGES = ("3.1:zero", "-0.ffn:off~0.5", "2.*:cut_4_7", "positions:shuffle_1", "0.out:patch_1_2")
-KINDS = ("choice", "several", "size", "whole", "switch", "text", "notation")
 
 
 def inside(param: Param, value: Any) -> bool:
@@ -54,28 +46,11 @@ def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(junk: str) -> Non
             assert sentence.startswith(f"The link's {key}=")
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@given(text=st.text())
-@example("inf")
-@example("-inf")
-@example("1e400")
-@example("1_0")
-@example("-0")
-@example("--1")
-@example("٣")
-@example("ＴＲＵＥ")
-def test_whatever_a_link_says_reading_ends_inside_the_domain(kind: str, text: str) -> None:
-    for key in [key for key, param in PARAMS.items() if param.kind == kind]:
-        value, sentence = read(key, [text])
-        assert inside(PARAMS[key], value)
-        assert sentence is None or len(sentence) < 350
-
-
 @pytest.mark.parametrize(
     ("key", "text", "value"),
     [
         ("d_model", "13", 15),
-        ("d_model", "9e99", 12_288),
+        ("d_model", "1e400", 12_288),
         ("d_model", "inf", 12_288),
         ("d_model", "-inf", 8),
         ("d_model", "-7", 8),

@@ -12,7 +12,6 @@ from playground.mistakes.registry import MISTAKES
 from tests.mistakes.plain_pass import plain_pass
 
 CASES = [open_case(seed, level) for seed in (0, 2, MAX_SEED) for level in LEVELS]
-MANY = range(20, 70)
 
 
 def tells(test: bug_lab.LabTest, case: Case) -> bool:
@@ -36,13 +35,6 @@ def test_a_case_can_be_solved_and_computes_what_plain_torch_makes_of_its_mistake
     for each in (case, case.right):
         plain = plain_pass(weights, case.config, case.given.ids, case.given.mask, each.mistakes)["final"]
         torch.testing.assert_close(each.read("final"), plain[0, : case.n_real], rtol=2e-4, atol=2e-4)
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("level", LEVELS)
-def test_many_more_cases_can_be_solved(level: str) -> None:
-    for case in (open_case(seed, level) for seed in MANY):
-        assert any(tells(test, case) for test in TESTS.values()), case.seed
 
 
 def test_a_case_follows_from_its_seed_and_level_alone() -> None:
@@ -80,24 +72,16 @@ def test_each_test_says_what_it_finds() -> None:
     assert all(one.effort <= other.effort for one, other in pairwise(TESTS.values()))
 
 
-@pytest.mark.parametrize(
-    ("key", "test", "theirs"),
-    [
+def test_a_mistake_is_seen_and_measured_by_its_test() -> None:
+    case = next(case for case in (open_case(seed, "easy") for seed in range(9)) if case.mask == "none")
+    seen = {
+        "residual-forgotten": "sum", "shared-layers": "layers", "no-embedding-scale": "lengths",
+        "activation-forgotten": "hidden", "norm-order-swapped": "norm-place", "softmax-over-queries": "row-sums",
+    }  # fmt: skip
+    assert all(tells(TESTS[test], case.with_mistakes(key)) for key, test in seen.items())
+    for key, test, theirs in (
         ("no-score-scale", "score", [1, 0]),
         ("scale-by-d-model", "score", [0.25, 0]),
-        ("residual-forgotten", "sum", None),
-        ("shared-layers", "layers", None),
-        ("no-embedding-scale", "lengths", None),
-        ("activation-forgotten", "hidden", None),
-        ("norm-order-swapped", "norm-place", None),
         ("unbiased-variance", "norm", [0, 15 / 16, 1]),
-        ("softmax-over-queries", "row-sums", None),
-    ],
-)
-def test_a_mistake_is_seen_by_its_test(key: str, test: str, theirs: list[float] | None) -> None:
-    case = next(case for case in (open_case(seed, "easy") for seed in range(9)) if case.mask == "none").with_mistakes(
-        key
-    )
-    assert tells(TESTS[test], case)
-    if theirs is not None:
-        np.testing.assert_allclose(TESTS[test].measure(case), theirs, atol=1e-3)
+    ):
+        np.testing.assert_allclose(TESTS[test].measure(case.with_mistakes(key)), theirs, atol=1e-3)

@@ -1,8 +1,6 @@
-"""Which mistake was made: every one and every pair, made in plain torch, is named; what is right is called right."""
+"""Which mistake was made: every one, made in plain torch, is named; what is right is called right."""
 
 from dataclasses import replace
-from functools import cache
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -16,7 +14,6 @@ from playground.errors import InputError
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
 from playground.testing import assert_matches
-from playground.weights import checkpoint
 from tests.mistakes.plain_pass import plain_pass
 
 T = 8
@@ -38,7 +35,6 @@ SAME_IN_REAL_ROWS = {("masked-query-rows", "causal and padding")}
 """Where a mistake changes rows of padding alone."""
 
 VARIANTS = [(placement, activation) for placement in ("post", "pre") for activation in ("relu", "gelu")]
-CASES = [(placement, activation, mask) for placement, activation in VARIANTS for mask in MASKS]
 
 
 def encoder(placement: Any, activation: Any, seed: int = 1) -> Encoder:
@@ -86,7 +82,7 @@ def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask:
         assert found.report().startswith("0 of ")
 
 
-@pytest.mark.sampled(4)
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("mask", MASKS)
 @pytest.mark.parametrize(("placement", "activation"), VARIANTS)
 def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> None:
@@ -99,46 +95,13 @@ def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> N
         assert all(line in found.report() for line in MISTAKES[key].write_lines(model.config)[1].splitlines())
 
 
-@pytest.mark.sampled(12)
-@pytest.mark.parametrize("key", MISTAKES)
-def test_the_models_own_pass_makes_the_same_mistake(key: str) -> None:
-    """In every number, rows of padding too."""
-    mistake, n = MISTAKES[key], 0
-    for placement, activation in VARIANTS:
-        model = encoder(placement, activation)
-        for mask in MASKS.values():
-            if mistake.making.drops or not mistake.applies(model.config, mask):
-                continue
-            ours = run_edited(model, Input(IDS, mask), [mistake.making])
-            for name, plain in theirs(model, mask, key).items():
-                masked = plain <= -1e8
-                assert torch.equal(masked, ours[name] <= -1e8), name
-                torch.testing.assert_close(ours[name][~masked], plain[~masked], rtol=2e-4, atol=2e-4, msg=name)
-            n += 1
-    assert n or mistake.making.drops
-
-
-@cache
-def pairs_by_case() -> dict[tuple[str, str, str], list[tuple[str, str]]]:
-    """Each pair of mistakes on different parts, made in one of the cases that have both, which take turns."""
-    cases_of: dict[tuple[str, str], list[tuple[str, str, str]]] = {}
-    for placement, activation, mask in CASES:
-        for one, other in combinations(possible(encoder(placement, activation), mask), 2):
-            if MISTAKES[one].part != MISTAKES[other].part:
-                cases_of.setdefault((one, other), []).append((placement, activation, mask))
-    pairs: dict[tuple[str, str, str], list[tuple[str, str]]] = {case: [] for case in CASES}
-    for i, (pair, cases) in enumerate(cases_of.items()):
-        pairs[cases[i % len(cases)]].append(pair)
-    return pairs
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize(("placement", "activation", "mask"), CASES)
-def test_every_pair_on_different_parts_is_named(placement: str, activation: str, mask: str) -> None:
-    model = encoder(placement, activation)
-    for pair in pairs_by_case()[placement, activation, mask]:
-        found = diagnose(model, IDS, theirs(model, MASKS[mask], *pair), MASKS[mask])
-        assert any(set(each) <= set(pair) for each in found.explanations), (pair, found.explanations)
+@pytest.mark.parametrize(
+    "pair", [("query-key-swapped", "residual-forgotten"), ("integer-positions", "unbiased-variance")], ids=" + ".join
+)
+def test_two_mistakes_on_different_parts_are_named(pair: tuple[str, str]) -> None:
+    model = encoder("post", "relu")
+    found = diagnose(model, IDS, theirs(model, KEYS, *pair), KEYS)
+    assert {*pair} in [{*each} for each in found.explanations]
 
 
 def test_noise_is_called_noise_and_a_lower_precision_too() -> None:
@@ -219,22 +182,6 @@ def test_every_mistake_that_fits_a_model_can_be_made_there_and_shows(fields: dic
             rows = KEYS if mask == "padding" else torch.ones_like(KEYS)
             assert not torch.allclose(made["final"][rows], ours["final"][rows], atol=1e-4), key
             assert all(mistake.write_lines(model.config))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("fields", "key"), [({"activation": "gelu-tanh"}, "gelu-by-tanh"), ({"norm_eps": 1e-5}, "other-eps")]
-)
-def test_a_small_real_difference_is_a_mistake(fields: dict[str, Any], key: str) -> None:
-    """On all-MiniLM-L6-v2, whose outputs these two change by less than a hundredth."""
-    model, tokenizer = checkpoint.load("minilm")
-    other = Encoder(replace(model.config, **fields), None)
-    other.load_state_dict(model.state_dict(), assign=True)
-    ids = tokenizer.encode_batch(["The film was not good."]).ids
-    with torch.inference_mode():
-        found = diagnose(model, ids, {"final": other(ids)})
-    assert found.mistakes == (key,)
-    assert max(each.off for each in found.differences) < 0.01
 
 
 @pytest.mark.parametrize("name", ["layers.0.attn.out", "layers.0.ffn.out", "embed.out"])

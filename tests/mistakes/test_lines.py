@@ -26,6 +26,7 @@ IDS = torch.tensor([[3, 1, 4, 1, 5, 9]])
 PADDING = torch.tensor([[True] * 4 + [False] * 2])
 CAUSAL = torch.ones(1, 6, 6).tril().bool()
 FIRST = "layers.0"
+ATTENTION_IN, ATTENTION_Z = f"{FIRST}.attn.in", f"{FIRST}.attn.z"
 
 
 def build(**fields: Any) -> Encoder:
@@ -141,9 +142,14 @@ def on_mask(make: Callable[[Names, Tensor], Tensor], mask: Tensor) -> Any:
     return prepare
 
 
-def masked(found: Names, scores: Tensor) -> Tensor:
+def use_mask(found: Names, scores: Tensor) -> Tensor:
     """As it comes out with −1e9, where a row hides all."""
     return scores.masked_fill(~found["mask"], -1e9).softmax(-1)
+
+
+def soften(found: Names, _: Tensor) -> Tensor:
+    softened: Tensor = found["scores"].softmax(-1)
+    return softened
 
 
 def on_positions(encoder: Encoder, trace: Trace) -> Any:
@@ -191,51 +197,37 @@ def on_tokens(encoder: Encoder, _: Trace) -> Any:
 QK = {"q": f"{FIRST}.attn.q", "k": f"{FIRST}.attn.k"}
 PRODUCT = from_trace("scores", f"{FIRST}.attn.scores", **QK)
 
-PLAIN: dict[str, tuple[Tensor | None, dict[str, Any], Any]] = {
-    "no-embedding-scale": (None, {}, on_tokens),
-    "positions-not-added": (None, {}, on_positions),
-    "integer-positions": (None, {}, on_positions),
-    "positions-twice": (None, {}, on_positions),
-    "positions-from-one": (None, {}, on_positions),
-    "sinusoids-in-halves": (None, {}, on_table),
-    "doubled-exponent": (None, {}, on_column(14, lambda found: math.sin(found["angle"]))),
-    "exponent-per-column": (None, {}, on_column(3, lambda found: found["table"][5, 3], i=2, table=torch.zeros(6, 16))),
-    "split-without-transpose": (
-        None, {}, with_names(lambda _, f: f["q"], "q", lambda a, trace: {"q": a.q(trace[f"{FIRST}.attn.in"])}),
+PLAIN: dict[str, Any] = {
+    "no-embedding-scale": on_tokens,
+    **dict.fromkeys(
+        ("positions-not-added", "integer-positions", "positions-twice", "positions-from-one"), on_positions
     ),
-    "merge-without-transpose": (
-        None, {}, with_names(lambda a, f: a.o(f["z"]), "out", lambda _, trace: {"z": trace[f"{FIRST}.attn.z"]}),
+    "sinusoids-in-halves": on_table,
+    "doubled-exponent": on_column(14, lambda found: math.sin(found["angle"])),
+    "exponent-per-column": on_column(3, lambda found: found["table"][5, 3], i=2, table=torch.zeros(6, 16)),
+    "split-without-transpose": with_names(lambda _, f: f["q"], "q", lambda a, trace: {"q": a.q(trace[ATTENTION_IN])}),
+    "merge-without-transpose": with_names(lambda a, f: a.o(f["z"]), "out", lambda _, trace: {"z": trace[ATTENTION_Z]}),
+    "output-projection-forgotten": with_names(
+        lambda _, f: f["out"], "out", lambda a, trace: {"concatenated": a.merge(trace[ATTENTION_Z]), "w_o": a.o}
     ),
-    "output-projection-forgotten": (
-        None, {}, with_names(
-            lambda _, f: f["out"], "out",
-            lambda a, trace: {"concatenated": a.merge(trace[f"{FIRST}.attn.z"]), "w_o": a.o},
-        ),
+    "query-key-weights-swapped": with_names(
+        lambda a, f: a.heads(f["q"]), "q", lambda a, trace: {"x": trace[ATTENTION_IN], "w_q": a.q, "w_k": a.k}
     ),
-    "query-key-weights-swapped": (
-        None, {}, with_names(
-            lambda a, f: a.heads(f["q"]), "q",
-            lambda a, trace: {"x": trace[f"{FIRST}.attn.in"], "w_q": a.q, "w_k": a.k},
-        ),
-    ),
-    "query-key-swapped": (None, {}, PRODUCT),
-    "no-score-scale": (None, {}, PRODUCT),
-    "scale-by-d-model": (None, {}, PRODUCT),
-    "softmax-over-queries": (
-        None, {}, from_trace("pattern", f"{FIRST}.attn.pattern", scores=f"{FIRST}.attn.scores"),
-    ),
-    "mask-inverted": (PADDING, {}, on_mask(lambda found, _: found["scores"].softmax(-1), PADDING)),
-    "mask-after-softmax": (PADDING, {}, on_mask(lambda found, _: found["pattern"], PADDING)),
-    "float-mask-added": (PADDING, {}, on_mask(lambda found, _: found["scores"].softmax(-1), PADDING)),
-    "masked-query-rows": (PADDING, {}, on_mask(masked, PADDING)),
-    "no-peek-off-by-one": (CAUSAL, {}, on_mask(masked, CAUSAL)),
-    "hides-itself": (CAUSAL, {}, on_mask(masked, CAUSAL)),
-    "unbiased-variance": (None, {}, on_norm()),
-    "eps-outside-root": (None, {}, on_norm()),
-    "root-of-deviation": (None, {}, on_norm()),
-    "norm-over-sequence": (None, {}, on_norm("mean")),
-    "residual-from-normed": (None, {"norm_placement": "pre"}, sublayer),
-}  # fmt: skip
+    **dict.fromkeys(("query-key-swapped", "no-score-scale", "scale-by-d-model"), PRODUCT),
+    "softmax-over-queries": from_trace("pattern", f"{FIRST}.attn.pattern", scores=f"{FIRST}.attn.scores"),
+    **dict.fromkeys(("unbiased-variance", "eps-outside-root", "root-of-deviation"), on_norm()),
+    "norm-over-sequence": on_norm("mean"),
+    "residual-from-normed": sublayer,
+}
+
+MASKED: dict[str, tuple[Tensor, Callable[[Names, Tensor], Tensor]]] = {
+    "mask-inverted": (PADDING, soften),
+    "mask-after-softmax": (PADDING, lambda found, _: found["pattern"]),
+    "float-mask-added": (PADDING, soften),
+    "masked-query-rows": (PADDING, use_mask),
+    "no-peek-off-by-one": (CAUSAL, use_mask),
+    "hides-itself": (CAUSAL, use_mask),
+}
 
 OF_WHOLE_PASSES = {
     "mask-forgotten", "causal-mask-left", "axes-exchanged", "shared-layers", "dropout-left-on",
@@ -249,12 +241,17 @@ OF_THE_CONFIG = {
 
 @pytest.mark.parametrize("key", PLAIN)
 def test_both_lines_give_what_is_computed(key: str) -> None:
-    mask, fields, prepare = PLAIN[key]
-    check(key, build(**fields), mask, prepare)
+    check(key, build(norm_placement="pre" if key == "residual-from-normed" else "post"), None, PLAIN[key])
+
+
+@pytest.mark.parametrize("key", MASKED)
+def test_both_lines_mask_as_is_computed(key: str) -> None:
+    mask, make = MASKED[key]
+    check(key, build(), mask, on_mask(make, mask))
 
 
 def test_every_mistake_that_goes_both_ways_has_lines_of_the_config() -> None:
-    assert MISTAKES.keys() == PLAIN.keys() | OF_WHOLE_PASSES | OF_THE_CONFIG
+    assert MISTAKES.keys() == PLAIN.keys() | MASKED.keys() | OF_WHOLE_PASSES | OF_THE_CONFIG
     for mistake in MISTAKES.values():
         assert all((mistake.title, mistake.meaning, mistake.source, mistake.symptom, mistake.test))
         wrong, right = mistake.write_lines(CONFIG)

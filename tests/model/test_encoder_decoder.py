@@ -71,8 +71,6 @@ def test_a_pair_that_does_not_fit_is_named(arguments: tuple[Tensor | None, ...],
 
 
 REFUSED: list[tuple[str, Tensor, str]] = [
-    ("forward", torch.zeros(4, dtype=torch.int64), r"sentences, tokens.*\(4,\)"),
-    ("forward", torch.zeros(1, 9, dtype=torch.int64), r"9 tokens .* max_len=8 .* raise max_len to 9"),
     ("encode", vectors(4, 24), r"sentences, tokens, 24.*\(4, 24\)"),
     ("encode", torch.zeros(2, 4, 24, dtype=torch.int64), "sentences, tokens, 24"),
     ("embed_vectors", vectors(2, 4, 23), r"sentences, tokens, 24.*\(2, 4, 23\)"),

@@ -4,16 +4,10 @@ import pytest
 import torch
 
 from playground import Trace
-from playground.model import causal_and_padding, causal_mask
+from playground.model import causal_mask
 from playground.model.attention import AttentionMask, attend, over_heads
 from playground.model.trace import UNTRACED
 from tests.model.reference import vectors
-
-
-def test_causal_and_padding_needs_both() -> None:
-    keys = torch.tensor([[True, True, False], [False, True, True]])
-    expected = [[[key <= query and row[key] for key in range(3)] for query in range(3)] for row in keys.tolist()]
-    assert causal_and_padding(keys).tolist() == expected
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
-"""What loops over tokens do not show: norms far from zero or without a deviation, slopes of many heads."""
+"""What loops over tokens do not show: norms far from zero or without a deviation."""
 
-import math
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from torch import Tensor
 from playground import Trace
 from playground.model.init import initialise
 from playground.model.norms import LayerNorm, RMSNorm, ScalarNorm
-from playground.model.positions import alibi_slopes
 from tests.model.reference import float64, scramble, vectors
 
 D_MODEL = 7
@@ -35,8 +33,3 @@ def test_a_norm_is_torchs_or_tutorial_as(kind: str, x: Tensor, eps: float) -> No
         expected = norm.gain * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps) + norm.bias
     for found in (norm(x), norm(x, Trace())):
         np.testing.assert_allclose(float64(found), float64(expected), atol=1e-5, rtol=0)
-
-
-@pytest.mark.parametrize(("n_heads", "exponents"), [(6, [2, 4, 6, 8, 1, 3]), (12, [*range(1, 9), 0.5, 1.5, 2.5, 3.5])])
-def test_alibis_slopes_are_powers_of_2(n_heads: int, exponents: list[float]) -> None:
-    assert alibi_slopes(n_heads).tolist() == pytest.approx([math.pow(2, -each) for each in exponents])

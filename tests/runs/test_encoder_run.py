@@ -10,12 +10,7 @@ from playground import Encoder, ModelConfig, Trace
 from playground.errors import TooLargeError
 from playground.model import causal_and_padding
 from playground.runs.budget import MAX_KEPT, check_kept, choose_device
-from playground.runs.encoder_run import (
-    DROPOUT_PLACES,
-    run,
-    run_with_dropout,
-    trace_layer,
-)
+from playground.runs.encoder_run import DROPOUT_PLACES, run, run_with_dropout, trace_layer
 from playground.text import characters
 
 SENTENCES = ["a cat", "a longer cat"]

@@ -54,6 +54,7 @@ READERS: dict[str, Callable[[bytes], object]] = {
 }
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("reader", READERS)
 def test_no_file_of_millions_of_lists_is_built_here(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
     loads = SimpleNamespace(loads=lambda data: never() if len(data) > SMALL else json.loads(data))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
 from playground.text import split_sentences
-from playground.text.sentences import choose_pronoun, find_nouns, foreign_script, leave_out, split_words
+from playground.text.sentences import choose_pronoun, foreign_script, leave_out, split_words
 
 ANY_TEXT = st.text(st.characters(), max_size=400)  # lone surrogates and control characters too
 
@@ -77,7 +77,7 @@ def test_words_stand_between_blanks_and_marks_alone(sentence: str, words: list[s
         ("The cat sat.", 0, "cat sat."),
         ("The cat sat.", 1, "The sat."),
         ("The cat sat.", 2, "The cat ."),
-        ("(cat)", 1, "( )"),
+        ("(cat)", 1, "()"),
         ("漢字", 0, "字"),
         ("one  two   three", 1, "one    three"),
     ],
@@ -103,23 +103,6 @@ def test_the_script_of_most_letters(text: str, script: str | None) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sentence", "nouns"),
-    [
-        ("The nurse thanked the driver because she was late.", "nurse driver"),
-        ("The trophy does not fit in the suitcase because it is too big.", "trophy suitcase"),
-        ("Anna gave Tom the new book because he had asked for it.", "Anna Tom book"),
-        ("Yesterday my family saw two dogs, cats and birds, and they barked.", "family dogs cats birds"),
-        ("I like cats because dogs didn't come into Anna's house.", "cats dogs Anna house"),
-        ("Rain fell quietly.", "Rain"),
-        ("", ""),
-    ],
-)
-def test_nouns_are_names_and_what_an_article_or_the_like_introduces(sentence: str, nouns: str) -> None:
-    words = re.findall(r"\w+|[^\w\s]", sentence)  # as tokenizers cut
-    assert [words[place] for place in find_nouns(words)] == nouns.split()
-
-
-@pytest.mark.parametrize(
     ("sentence", "pronoun"),
     [
         ("She gave the dog a bone because it was hungry.", 7),
@@ -131,5 +114,5 @@ def test_nouns_are_names_and_what_an_article_or_the_like_introduces(sentence: st
         ("the animal", None),
     ],
 )
-def test_the_pronoun_has_nouns_to_choose_from_and_it_and_they_come_first(sentence: str, pronoun: int | None) -> None:
+def test_the_pronoun_has_words_before_it_and_it_and_they_come_first(sentence: str, pronoun: int | None) -> None:
     assert choose_pronoun(re.findall(r"\w+|[^\w\s]", sentence)) == pronoun

@@ -18,20 +18,6 @@ from playground.text import Batch, Tokenizer, bpe, characters, foreign_json, pub
 from playground.text.tokenizer import draw_vectors
 from playground.weights.checkpoint import minilm_path
 
-HARD_TEXTS = [
-    "",
-    "   ",
-    "The animal didn't cross the street because it was too tired.",
-    "🙂 👩‍👩‍👧 🏳️‍🌈",
-    "שלום עולם مرحبا",
-    "<script>alert('x')</script>",
-    "a\u0301\u0302\u0303 Zalgo",
-    "x" * 2_000,
-    "[CLS] [PAD] [UNK] [MASK] [SEP]",
-    "\x00\x1b\x85\n\t\u202e",
-    "lone \ud800 surrogate",
-]
-
 
 def _minilm() -> Tokenizer:
     folder = minilm_path()
@@ -67,17 +53,10 @@ def check(tokenizer: Tokenizer, batch: Batch) -> None:
 
 
 @pytest.mark.parametrize("name", MAKERS)
-@pytest.mark.parametrize("texts", [[], HARD_TEXTS])
-def test_hard_texts_keep_a_batchs_promises(name: str, texts: list[str]) -> None:
-    tokenizer = MAKERS[name](texts)
-    assert tokenizer.name == name
-    check(tokenizer, tokenizer.encode_batch(texts, MAX_TOKENS))
-
-
-@pytest.mark.parametrize("name", MAKERS)
-@given(texts=st.lists(st.text(st.characters(), max_size=60), max_size=4))
+@given(texts=st.lists(st.text(st.characters(), max_size=60) | st.just("[CLS] [PAD] <b>אa\u0301 👩‍👩‍👧"), max_size=4))
 def test_any_text_keeps_a_batchs_promises(name: str, texts: list[str]) -> None:
     tokenizer = MAKERS[name](texts)
+    assert tokenizer.name == name
     check(tokenizer, tokenizer.encode_batch(texts))
 
 
@@ -129,6 +108,7 @@ def test_bpe_pieces_are_readable_and_cover_the_text() -> None:
     assert bpe(300).encode_batch(["é"]).tokens == [["⟨C3⟩", "⟨A9⟩"]]
 
 
+@pytest.mark.long
 def test_bpe_has_the_size_asked_for_and_is_trained_alike_every_time() -> None:
     vocab_size = 1_234
     tokenizer = bpe(vocab_size)

@@ -54,6 +54,7 @@ def test_what_it_says_is_the_likeliest_class_wherever_something_is_asked(task: A
 TASKS: list[Any] = ["reverse", "count", "masked", "characters", "seq2seq-reverse"]
 
 
+@pytest.mark.sampled(2)
 @pytest.mark.parametrize("task", TASKS)
 def test_with_a_change_it_is_the_evaluation_of_weights_that_lack_the_part(task: Any) -> None:
     made = trained(task)

@@ -90,6 +90,7 @@ def test_what_is_too_dear_is_refused(task: str) -> None:
         check(replace(recipe, length=256, batch_size=512, n_train=10_000))
 
 
+@pytest.mark.long
 def test_a_machine_s_speed_is_measured() -> None:
     speed = measure_speed(torch.device("cpu"))
     assert 0 < speed.operation < speed.layer < 10

@@ -1,17 +1,14 @@
 """Runs of variants go as they would alone; they can be watched, taken apart and compared, seed by seed."""
 
 import gc
-import sys
-import threading
 import weakref
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 import torch
 
 from playground import ModelConfig
-from playground.training.network import Evaluation, History, Measure, evaluate_unbatched
+from playground.training.network import Evaluation, History, Measure, evaluate_in_use
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
 from playground.training.variants import (
@@ -68,7 +65,7 @@ def test_every_run_goes_as_it_would_alone_with_its_seed() -> None:
         assert (result.run, result.outcome, result.history.snapshots) == (run, "finished", {})
         assert result.history.loss == alone.history.loss
         assert result.evaluation == result.history.evaluations[-1]
-        assert result.unbatched == evaluate_unbatched(alone.network, alone.data.validation, run.recipe, CPU)
+        assert result.in_use == evaluate_in_use(alone.network, alone.data.validation, run.recipe, CPU)
     given = {run.recipe.seed: make_data(run.recipe) for run in runs}
     again = ended(VariantTraining(runs[3:5], data=given))
     assert [result.history.loss for result in again.results] == [each.history.loss for each in state.results[3:5]]
@@ -95,33 +92,6 @@ def test_what_is_broken_off_keeps_its_numbers() -> None:
     assert (first.has_ended, second.has_ended, training.state.progress) == (True, False, 1 / 2)
 
 
-def test_another_thread_never_sees_a_run_under_another_s_name() -> None:
-    recipe = replace(RECIPE, steps=3, n_train=16)
-    training = VariantTraining(regulariser_runs(TINY, recipe, ["clip", "label_smoothing", "weight_decay"]))
-    states, wrong, done = list[VariantsState](), list[object](), threading.Event()
-
-    def watch() -> None:
-        while not done.is_set():
-            states.append(training.state)
-            for result, run in zip(states[-1].results, training.runs, strict=False):
-                if result.run is not run or len(result.history.loss) > 3:
-                    wrong.append(result)
-
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    watcher = threading.Thread(target=watch)
-    try:
-        watcher.start()
-        ended(training)
-    finally:
-        done.set()
-        watcher.join()
-        sys.setswitchinterval(interval)
-    assert wrong == []
-    assert all(len(after.results) >= len(before.results) for before, after in pairwise(states))
-    assert all(after.progress >= before.progress - 1e-9 for before, after in pairwise(states))
-
-
 # --- effects
 
 CHANGES = {"none": (0.0, 0.0, 0.0), "dropout_residual": (0.10, 0.12, 0.08), "clip": (-0.14, -0.16, -0.15)}
@@ -130,7 +100,7 @@ BASELINES = (0.40, 0.50, 0.45)
 
 def made(name: str, seed: int, used: Measure | None) -> VariantResult:
     """A run that has ended, or goes on where nothing is measured in use."""
-    evaluation = Evaluation(500, Measure(0.1, 0.9), Measure(2.0, 0.6), 1.0)
+    evaluation = Evaluation(500, Measure(0.1, 0.9), Measure(2.0, 0.6))
     run = VariantRun(name, f"with {name}", Recipe(seed=seed), CONFIG)
     return VariantResult(run, History(loss=[1.0] * 500), "finished" if used else "", evaluation, used)
 

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from playground import Encoder, ModelConfig, Trace
-from playground.analysis.attribution import Kind
 from playground.charts.chart import Bars, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import draw_chart
 from playground.charts.names import name_place
@@ -19,7 +18,7 @@ from playground.link.opening import Focus
 from playground.text import characters
 from playground.text.wording import write_number, write_share
 from playground.views.attention import VIEWS, find_answer, habits_in_probes, show_attention
-from playground.views.attention_why import STEPS, ask_why, explain_cell, find_reason, find_test
+from playground.views.attention_why import STEPS, ask_why, explain_cell, find_reason, find_swap
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of
 
@@ -202,7 +201,7 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
 def test_what_a_weight_moves_adds_up(positions: str) -> None:
     now, _ = subject(positions=positions)
     found = explain_cell(now, FOCUS)
-    moved = chart(parts_of(STEPS["what it moves"](found)), "why_moved")
+    moved = chart(parts_of(STEPS["what it moves"](found, now)), "why_moved")
     assert sum(moved.values) == pytest.approx(1, abs=1e-5)
     labels = chart(show(Scene(now, FOCUS)), "why_parts").labels
     assert ("their distances" in labels, "their positions" in labels) == (positions == "alibi", positions == "learned")
@@ -218,31 +217,23 @@ def test_a_question_is_about_the_models_weights() -> None:
     assert "not look at" in ask_why(now.run, Focus(1, 2, 1, 3))
 
 
-def test_other_sentences_test_the_answer() -> None:
-    """The numbers are those of plain passes over the sentences."""
+def test_a_swap_shows_the_weights_of_both_sentences() -> None:
+    """The numbers are those of a plain pass over the swapped sentence."""
     encoder = Encoder(ModelConfig(**SMALL), 0)
     lab = lab_of(encoder, ["ab cd ef"])
     focus = Focus(1, 2, 7, 1)
-    made = find_test(lab, explain_cell(lab, focus, "3"))
-    assert made is not None
-    claim, outcomes = made
-    expected: dict[Kind, Any] = {"swap": ("cd ab ef", (3, 4), (0, 1)), "replace": ("book cd ef", range(4), (5, 6))}
-    assert outcomes.keys() == expected.keys(), "there is no room to move the word"
-    for kind, (text, key, rival) in expected.items():
-        trace = Trace()
-        with torch.inference_mode():
-            encoder(characters().encode_batch([text]).ids, None, trace)
-        weights = trace["layers.1.attn.pattern"][0, 2, len(text) - 1].double().numpy()
-        sums = [weights[list(each)].sum() for each in (key, rival)]
-        assert outcomes[kind].weights == pytest.approx(sums, abs=1e-6)
-    items = show(Scene(lab, focus), attention_rival="3")
-    table = chart(items, "why_test").frame(lab)
-    told = [
-        f"{before:.2f} → **{after:.2f}**" for before, after in zip(claim.weights, outcomes["swap"].weights, strict=True)
-    ]
-    assert table.iloc[0].tolist() == told
+    claims = find_swap(lab, explain_cell(lab, focus, "3"))
+    assert claims is not None
+    trace = Trace()
+    with torch.inference_mode():
+        encoder(characters().encode_batch(["cd ab ef"]).ids, None, trace)
+    weights = trace["layers.1.attn.pattern"][0, 2, 7].double().numpy()
+    assert claims[1].weights == pytest.approx((weights[3:5].sum(), weights[0:2].sum()), abs=1e-6)
+    items = show(Scene(lab, focus), attention_rival="3", attention_steps=True, attention_why="swap two words")
+    table = chart(items, "why_swap").frame(lab)
+    assert table.to_numpy().tolist() == [[f"{weight:.2f}" for weight in claim.weights] for claim in claims]
     random = lab_of(encoder, ["ab cd ef"], weights="random")
-    assert find_test(random, explain_cell(random, focus, "3")) is None
+    assert find_swap(random, explain_cell(random, focus, "3")) is None
 
 
 def test_the_ranking_has_both_runs_weights_in_the_present_order() -> None:

@@ -125,13 +125,13 @@ def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn()
     assert (outcome["rule"], outcome["steps"]) == (trained.data.baseline, 3)
     for line, result in zip(figure["data"][1:], trained.results, strict=True):
         assert line["y"].tolist() == pytest.approx([each.validation.accuracy for each in result.history.evaluations])
-        assert result.unbatched is not None
-        assert f"*{result.run.name}* **{write_share(result.unbatched.accuracy)}**" in outcome["shares"]
+        assert result.in_use is not None
+        assert f"*{result.run.name}* **{write_share(result.in_use.accuracy)}**" in outcome["shares"]
 
 
 @pytest.mark.sweep
 def test_with_the_pages_own_recipe_the_one_with_residual_connections_learns() -> None:
-    without, with_residual = (result.unbatched for result in train("post-norm, no residual", "post-norm").results)
+    without, with_residual = (result.in_use for result in train("post-norm, no residual", "post-norm").results)
     assert without is not None
     assert with_residual is not None
     assert with_residual.accuracy > without.accuracy + 0.2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.charts.chart import Bars, Chart, Control, Curves, Heatmap, Item, Paragraph
+from playground.charts.chart import Bars, Chart, Control, Curves, Heatmap, Item
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.lab import Lab
@@ -91,16 +91,6 @@ def test_tables_of_two_kinds_are_subtracted() -> None:
     np.testing.assert_array_equal(pinned.figure["data"][0]["z"], tables[1])
     np.testing.assert_allclose(change.figure["data"][0]["z"], tables[0] - tables[1], atol=1e-6)
     assert not chart(show(now, lab(positions="none")), Heatmap, "position_table").compares
-
-
-@pytest.mark.parametrize("is_scaled", [True, False])
-def test_what_is_added_is_a_formula_with_its_numbers(is_scaled: bool) -> None:
-    now = lab("abcd", scale_embeddings=is_scaled)
-    items = show(now, positions_view="this sentence")
-    symbols, numbers = (item.text for item in items if isinstance(item, Paragraph) and item.kind == "formula")
-    assert (r"\sqrt{D}" in symbols) is is_scaled
-    vector = now.encoder.state_dict()["embed.tokens.weight"][now.batch.ids[0, 3], 0] * (4 if is_scaled else 1)
-    assert numbers.startswith(rf"x_{{3,\,0}} = {float(vector):.4g} + {float(sinusoids(4, 16)[3, 0]):.4g} = ")
 
 
 def test_positions_are_compared_and_wavelengths_of_both_exponents_are_curves() -> None:

@@ -51,7 +51,7 @@ def batches(n: int) -> list[float]:
 
 def evaluations(n: int, every: int = 30) -> list[Evaluation]:
     return [
-        Evaluation(step, Measure(2.5 - step / n, step / n), Measure(2.6 - step / n, 0.5 * step / n), 100.4 * step)
+        Evaluation(step, Measure(2.5 - step / n, step / n), Measure(2.6 - step / n, 0.5 * step / n))
         for step in range(0, n + 1, every)
     ]
 
@@ -164,9 +164,3 @@ def test_what_is_wrong_in_an_answer_is_marked_and_what_is_missing_too() -> None:
     marked = ["a b c", ":red-background[b] b c", "a :red-background[– –]", r"a b c :red-background[\*]"]
     assert list(frame["it says"]) == marked
     assert list(frame["mistakes"]) == ["none", "1 of 3", "2 of 3", "1 of 4"]
-
-
-def test_the_next_characters_are_the_likeliest_ten() -> None:
-    chart = view.next_characters({letter: 1 / n for n, letter in enumerate("abcdefghijkl", start=2)})
-    assert chart.bars(None) == {"": {letter: 1 / n for n, letter in enumerate("abcdefghij", start=2)}}  # type: ignore[arg-type]
-    assert "12 characters" in chart.caption

@@ -41,13 +41,12 @@ async def _stream(websocket: WebSocket) -> None:
 INSIDE = Starlette(routes=[Route("/{path:path}", _page), WebSocketRoute("/{path:path}", _stream)])
 
 
-@pytest.mark.parametrize("frame_ancestors", ["'self'", "'self' https://school.example"])
-def test_every_answer_carries_the_security_headers(frame_ancestors: str) -> None:
-    with TestClient(Protection(INSIDE, Visitors(1), frame_ancestors)) as client:
+def test_every_answer_carries_the_security_headers() -> None:
+    with TestClient(Protection(INSIDE, Visitors(1), "'self' https://school.example")) as client:
         headers = client.get("/attention").headers
     policy = dict(directive.split(" ", 1) for directive in headers["content-security-policy"].split("; "))
     assert policy["default-src"] == "'self'"
-    assert policy["frame-ancestors"] == frame_ancestors
+    assert policy["frame-ancestors"] == "'self' https://school.example"
     assert "unsafe" not in policy["script-src"]
     assert "'sha256-" in policy["script-src"]
     assert headers["x-content-type-options"] == "nosniff"
@@ -60,7 +59,6 @@ def test_every_answer_carries_the_security_headers(frame_ancestors: str) -> None
     [
         ("/play", "/play/ladder", "/play/parts?parts_view=from+2017+to+today"),
         ("", "/ladder?seed=3", "/parts?parts_view=from+2017+to+today&seed=3"),
-        ("", "/attention", None),
         ("", "/", None),
     ],
 )

@@ -11,20 +11,17 @@ from playground.web import start
 from tests.waiting import run_coroutine
 
 
-@pytest.fixture(autouse=True)
-def _thawed() -> None:
-    """Nothing is frozen before a test."""
+@pytest.fixture
+def thawed() -> Iterator[None]:
+    """Nothing is frozen before the test, and all for those after it."""
     gc.unfreeze()
-
-
-@pytest.fixture(scope="module", autouse=True)
-def _frozen_for_other_tests() -> Iterator[None]:
     yield
     gc.collect()
     gc.freeze()
 
 
 @pytest.mark.long
+@pytest.mark.usefixtures("thawed")
 def test_every_module_is_loaded_and_frozen_but_the_main_script_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
     loaded = []
     monkeypatch.setattr(start, "checkpoint_available", lambda: loaded.append(gc.get_freeze_count()))

@@ -66,18 +66,11 @@ def folder(tmp_path: Path) -> Path:
     return Path(shutil.copytree(FAMILIES / "bert", tmp_path / "bert"))
 
 
-def lie(shape: str, begin: int, end: int, dtype: str = "F32") -> bytes:
-    """Weights whose header says something else than the four bytes that follow."""
-    header = f'{{"a":{{"dtype":"{dtype}","shape":[{shape}],"data_offsets":[{begin},{end}]}}}}'.encode()
-    return len(header).to_bytes(8, "little") + header + bytes(4)
-
-
 DAMAGED = (None, b"", b"half", b"\xff" * 99)
-LIES = (lie("1000000000", 0, 4_000_000_000), lie("1", 0, 4, "F99"))
 BROKEN: dict[str, tuple[bytes | None, ...]] = {
     "config.json": (*DAMAGED, b"[]", b"[" * 100_000),
     "tokenizer.json": DAMAGED,
-    "model.safetensors": (*DAMAGED, *LIES, (2**60).to_bytes(8, "little") + b"{}"),
+    "model.safetensors": (*DAMAGED, (2**60).to_bytes(8, "little") + b"{}"),
 }
 
 
@@ -100,8 +93,6 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
         ({"hidden_size": None}, "has no 'hidden_size'"),
         ({"hidden_size": 9}, "n_heads=4"),
         ({"hidden_size": 16}, r"has shape \(\d+, 32\); the model needs \(\d+, 16\)"),
-        ({"hidden_act": "mish"}, "asks for hidden_act='mish', which"),
-        ({"model_type": "gpt2"}, "describes a model of the type 'gpt2'"),
         ({"vocab_size": 5}, "tokens, more than the 5"),
     ],
 )

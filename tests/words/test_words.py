@@ -1,7 +1,7 @@
 """The words of every page: used, complete, and few."""
 
 import ast
-from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ FILES = sorted(FOLDER.glob("en/*.ftl"))
 MOST_WORDINGS = 5
 
 
+@cache
 def messages(path: Path) -> dict[str, fluent.Pattern]:
     """A file's texts by their keys, attributes behind a dot."""
     found = {}
@@ -45,11 +46,13 @@ class Reading(Visitor):
         self.generic_visit(node)
 
 
-def calls() -> Iterator[tuple[str, str, set[str] | None]]:
+@cache
+def calls() -> list[tuple[str, str, set[str] | None]]:
     """Every `say(page, key, …)` of the source: the page, the key or a computed one's beginning, the names of values.
 
     A beginning ends in a hyphen; the names are None where a mapping is spread.
     """
+    found: list[tuple[str, str, set[str] | None]] = []
     for path in (*ROOT.glob("playground/**/*.py"), *ROOT.glob("pages/*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "say":
@@ -59,7 +62,9 @@ def calls() -> Iterator[tuple[str, str, set[str] | None]]:
                 assert isinstance(page, ast.Constant), f"{path}: a page's name is written out"
                 assert isinstance(key, ast.Constant), f"{path}: a key is written out, or begins with what it is"
                 names = {each.arg for each in node.keywords if each.arg is not None}
-                yield str(page.value), str(key.value), names if len(names) == len(node.keywords) else None
+                known = names if len(names) == len(node.keywords) else None
+                found.append((str(page.value), str(key.value), known))
+    return found
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)

@@ -6,11 +6,10 @@
 import hashlib
 import json
 import logging
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, replace
 from difflib import get_close_matches
 from functools import cache, partial
-from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,67 +98,23 @@ def measured_specs() -> tuple[Spec, ...]:
 START = "2017"
 
 
-class Rung(NamedTuple):
-    """One step of the ladder from the encoder of 2017 to today's, and what its paper reports."""
-
-    name: str
-    year: int
-    """Of the paper that `source` names."""
-    change: Callable[[ModelConfig, int], Mapping[str, Any]]
-    """The fields to set, from the architecture and the longest sentence."""
-    plain: str
-    claim: str
-    """What the paper measured."""
-    source: str
-
-
-def _set(**fields: Any) -> Callable[[ModelConfig, int], Mapping[str, Any]]:
-    return lambda *_: fields
-
-
-RUNGS = (
-    Rung("GELU", 2016, _set(activation="gelu"), "the activation is smooth: x · Φ(x) instead of max(0, x).",
-         "A median error of 7.89% on CIFAR-10, 8.16% with ReLU. BERT made it usual.", "Hendrycks & Gimpel 2016"),
-    Rung("learned positions", 2017, _set(positions="learned"),
-         "the position table is learned, no longer made of sines.",
-         "Nearly the same: 25.7 BLEU with a learned table, 25.8 with sines. BERT made it usual.",
-         "Vaswani et al. 2017, table 3, row E"),
-    Rung("RMS norm", 2019, _set(norm="rms"), "norms subtract no mean and add no bias.",
-         "As good as layer norm, in 7% to 64% less time.", "Zhang & Sennrich 2019, abstract"),
-    Rung("pre-norm", 2020, _set(norm_placement="pre", final_norm=True),
-         "norms stand before attention and feed-forward, and after the last layer.",
-         "Without a warm-up of the learning rate, post-norm falls from about 34 BLEU to 8.45; pre-norm needs none.",
-         "Xiong et al. 2020"),
-    Rung("gated feed-forward", 2020, lambda config, _: {"gated": True, "d_ff": 32 * round(config.d_ff * 2 / 3 / 32)},
-         "a third linear map multiplies the activation's output; the hidden width shrinks.",
-         "Log-perplexity 1.633 with GEGLU, 1.679 with GELU, after 524,288 steps.", "Shazeer 2020, table 1"),
-    Rung("local windows", 2020, lambda _, longest: {"window": longest // 4, "global_every": 2},
-         "every second layer attends within a quarter of the longest sentence.",
-         "75.0 on WikiHop, where RoBERTa, which reads 512 tokens at once, has 72.4.", "Beltagy et al. 2020"),
-    Rung("norm on queries and keys", 2020, _set(qk_norm=True), "queries and keys are normed before they are compared.",
-         "0.928 BLEU more on average, over five pairs of languages with little text.", "Henry et al. 2020, abstract"),
-    Rung("rotary positions", 2021, _set(positions="rotary"),
-         "queries and keys are rotated by their position; no table.",
-         "27.5 BLEU from English to German, 27.3 with sines.", "Su et al. 2021, table 1"),
-    Rung("no biases", 2022, _set(bias=False), "linear maps and norms add no learned vector.",
-         "Large models train with fewer accidents; no number is given.", "Chowdhery et al. 2022, section 2"),
-    Rung("grouped queries", 2023, lambda config, _: {"n_kv_heads": config.n_heads // 2},
-         "two heads of queries share keys and values.",
-         "An average score of 47.1 instead of 47.2, in 0.28 s instead of 1.51 s: eight groups for 64 heads.",
-         "Ainslie et al. 2023, table 1"),
-)  # fmt: skip
-"""By year; each keeps earlier changes."""
-
-
-def climb(start: ModelConfig, longest: int) -> tuple[ModelConfig, ...]:
-    """Return `start` and the encoder of each rung, for sentences of at most `longest` tokens."""
-    return tuple(accumulate(RUNGS, lambda config, rung: replace(config, **rung.change(config, longest)), initial=start))
-
-
 def ladder_specs() -> dict[str, Spec]:
-    """Return the small English's base with the settings of 2017, and each rung's, by name."""
-    start = replace(BASE, positions="sinusoidal", norm_placement="post", final_norm=False, activation="relu")
-    return dict(zip((START, *(rung.name for rung in RUNGS)), map(Spec, climb(start, LONGEST)), strict=True))
+    """Return the small English's base with the settings of 2017, and by name each rung, which keeps earlier changes."""
+    config = replace(BASE, positions="sinusoidal", norm_placement="post", final_norm=False, activation="relu")
+    rungs: dict[str, dict[str, Any]] = {
+        START: {},
+        "GELU": {"activation": "gelu"},
+        "learned positions": {"positions": "learned"},
+        "RMS norm": {"norm": "rms"},
+        "pre-norm": {"norm_placement": "pre", "final_norm": True},
+        "gated feed-forward": {"gated": True, "d_ff": 32 * round(config.d_ff * 2 / 3 / 32)},
+        "local windows": {"window": LONGEST // 4, "global_every": 2},
+        "norm on queries and keys": {"qk_norm": True},
+        "rotary positions": {"positions": "rotary"},
+        "no biases": {"bias": False},
+        "grouped queries": {"n_kv_heads": config.n_heads // 2},
+    }
+    return {name: Spec(config := replace(config, **fields)) for name, fields in rungs.items()}
 
 
 class Row(NamedTuple):

@@ -5,27 +5,18 @@ import hashlib
 import json
 import logging
 import os
-import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import torch
-from rich.console import Console
-from rich.logging import RichHandler
-from rich.progress import track
 
-from playground.language import CAPABILITIES
 from playground.language.family import (
     FOLDER,
     TABLE,
     Row,
-    change,
-    ladder_specs,
     measured_specs,
     path_of,
-    shares_of,
     shipped_specs,
-    single_changes,
     table,
 )
 from playground.language.learner import learn
@@ -66,37 +57,16 @@ def write_table(rows: dict[str, Row]) -> None:
             path.unlink()
 
 
-def markdown_table(named: Mapping[str, Spec]) -> str:
-    """Return percentages right as a Markdown table: the mean of the seeds, or their range from 5 on."""
-
-    def cell(shares: list[float]) -> str:
-        low, high = 100 * min(shares), 100 * max(shares)
-        return f"{low:.0f}–{high:.0f}" if high - low >= 5 else f"{100 * sum(shares) / len(shares):.0f}"
-
-    lines = [["", *(each.title for each in CAPABILITIES.values())], ["-"] * (len(CAPABILITIES) + 1)]
-    for label, spec in named.items():
-        shares = shares_of(spec)
-        lines.append([label, *(cell(shares[name]) if shares else "" for name in CAPABILITIES)])
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def main() -> None:
-    """Train what is missing, or print the tables."""
-    console = Console(stderr=True)
-    logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[RichHandler(console=console)])
+    """Train what is missing."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s")
     parser = argparse.ArgumentParser(prog="python -m playground.language.family", description=__doc__)
     parser.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="networks that train at once")
-    parser.add_argument("--table", action="store_true", help="train nothing, and print the tables as Markdown")
     options = parser.parse_args()
-    if options.table:
-        changes = {f"`{name}={value}`": change(**{name: value}) for name, value in single_changes()}
-        sys.stdout.write(f"{markdown_table({'base': Spec(), **changes})}\n{markdown_table(ladder_specs())}")
-        return
     rows = dict(table())
     missing = [spec for spec in measured_specs() if spec.key not in rows]
     logger.info("%s of %s networks are missing.", len(missing), len(measured_specs()))
-    networks = train_in_processes(missing, options.processes)
-    for trained in track(networks, "Training", total=len(missing), console=console):
+    for trained in train_in_processes(missing, options.processes):
         rows[trained.spec.key] = keep(trained)
         write_table(rows)
         logger.info(json.dumps(trained.shares))

@@ -17,9 +17,6 @@ _TASKS: tuple[Task, ...] = (
 TASKS: dict[str, Task] = {task.name: task for task in _TASKS}
 """By name, in the menu's order."""
 
-FORMER_TASKS = {"Copy, taught with errors": "Copy", "Match brackets": "Count"}
-"""Titles that links once had, and the nearest one."""
-
 
 def make_data(recipe: Recipe) -> Data:
     """Return a recipe's data; RecipeError if there can be none."""

@@ -7,9 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from functools import lru_cache
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from playground.errors import RecipeError
@@ -84,13 +82,14 @@ def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Te
     first of the latter as text.
     """
     text = clean(recipe.text) if recipe.text else help_topics()
-    kinds = _kinds(recipe, text) if recipe.text else PRINTABLE
+    kinds = tuple(sorted(kind for kind, _ in Counter(text).most_common(MAX_KINDS))) if recipe.text else PRINTABLE
     held_back = len(text) // HELD_BACK
     if held_back < width:
         reason = f"has {len(text):,} characters, too few to hold back a tenth for validation in windows of {width}"
         raise _text_error(recipe, reason, f"a text of at least {HELD_BACK * width:,} characters, or a smaller length,")
     seen, unseen = text[:-held_back], text[-held_back:]
-    ids = torch.from_numpy(_encode(text, kinds))
+    known = {kind: i for i, kind in enumerate(kinds, start=len(SPECIALS))}
+    ids = torch.tensor([known.get(character, UNKNOWN_ID) for character in text])
     validation = _starts(unseen, recipe.length, width, recipe.n_validation, generator(recipe.seed, "validation"), ())
     train = _starts(seen, recipe.length, width, recipe.n_train, generator(recipe.seed, "train"), validation)
     if not train:
@@ -115,26 +114,9 @@ def clean(text: str) -> str:
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
 
 
-def _kinds(recipe: Recipe, text: str) -> tuple[str, ...]:
-    kinds = Counter(text)
-    if not kinds:
-        raise _text_error(recipe, "is blank", "a text with letters")
-    if len(kinds) == 1:
-        reason = f"has one character only, {text[0]!r}: there is nothing to learn"
-        raise _text_error(recipe, reason, "a sentence or two")
-    return tuple(sorted(kind for kind, _ in kinds.most_common(MAX_KINDS)))
-
-
 def _text_error(recipe: Recipe, reason: str, works: str) -> RecipeError:
     shown = recipe.text if len(recipe.text) <= 20 else f"{recipe.text[:20]}…"
     return RecipeError("text", shown, reason, (works,))
-
-
-def _encode(text: str, kinds: tuple[str, ...]) -> NDArray[np.int64]:
-    points = np.frombuffer(text.encode("utf-32-le"), np.uint32)
-    known = np.array([ord(kind) for kind in kinds], np.uint32)
-    places = np.searchsorted(known, points).clip(max=len(known) - 1)
-    return np.where(known[places] == points, len(SPECIALS) + places, UNKNOWN_ID)
 
 
 def _starts(

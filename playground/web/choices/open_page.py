@@ -17,6 +17,7 @@ from playground.link.lab import Lab
 from playground.link.opening import split_link
 from playground.link.params import DEFAULT_TEXT, RECIPE, SHARED, TRAINING, UNBOUND, page_parameters, write_changed
 from playground.link.query import Settled, Texts
+from playground.pages import page_at
 from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trained_network import key_in
@@ -34,10 +35,10 @@ def open_page(page: str) -> None:
     sentences: list[str] = []
     if texts is not None:
         sentences = _choose_linked(texts, keeps_others=not is_first)
-    trained = own_models.shown_network()
-    is_decoder = arrived and page == "encoder-decoder" and current_value("weights") == "trained here"
-    if is_decoder and trained is not None and trained.task.has_decoder and "encdec_source" not in (texts or ()):
-        st.session_state["encdec_source"] = "your text"
+    if arrived and page == "encoder-decoder" and "encdec_source" not in (texts or ()):
+        trained = own_models.shown_network() if current_value("weights") == "trained here" else None
+        if trained is not None and trained.task.has_decoder:
+            st.session_state["encdec_source"] = "your text"
     is_new = is_first or choices.take_moment() != noted.moments[-1]
     sentences += _settle_choices()
     choices.note_moment(sentences, page, is_new=is_new)
@@ -98,7 +99,8 @@ def _settle_linked(values: Mapping[str, Any], from_link: Collection[str]) -> Set
 def _bring_networks(values: Mapping[str, Any]) -> dict[str, Any]:
     """Show what was trained since, and what a link names if the server has kept it; return values that name a run."""
     slot = own_models.session_models()
-    slot.fetch(values["run"])
+    if values["run"]:
+        slot.fetch(values["run"])
     slot.update_shown()
     is_shown = values["weights"] == "trained here"
     follows = not values["run"] if is_shown else is_training_page()
@@ -162,7 +164,7 @@ def current_parameters() -> dict[str, list[str]]:
         hidden.add("lesson")  # nobody is in it
     values = current_values({*SHARED, *UNBOUND, *page_parameters(page)} - hidden)
     texts = write_changed(values)
-    if values["text"] != DEFAULT_TEXT:
+    if values["text"] != DEFAULT_TEXT and page_at(page).runs_text:
         # The defaults are those of the default text: in another one, a link without them opens at a chosen pair.
         texts |= {key: params.write_all(values[key]) for key in ("query", "key")}
     pinned = session_choices().pinned

@@ -322,3 +322,23 @@ def moved_places(run: Run) -> list[str]:
     """Return the places that somebody asked for and this run has not; defaults nobody asked for."""
     last = asdict(last_places(run))
     return [place for place in FOCUS if last[place] < current_value(place) != FOCUS[place].default]
+
+
+# --- texts that are too long: a field that knows the limit refuses a longer paste without a word
+
+
+def cut_text(key: str, text: str) -> str:
+    """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out."""
+    kept = text[: PARAMS[key].longest]
+    if kept != text:
+        st.session_state[f"_{key}_cut"] = (kept, len(text))
+    return kept
+
+
+def explain_cut_text(key: str) -> None:
+    """Say below a field how much of its text was left out."""
+    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
+    if kept is not None and kept == st.session_state[key]:
+        st.caption(
+            f":material/content_cut: Of this text's {n_characters:,} characters, only the first {len(kept):,} fit."
+        )

@@ -221,23 +221,3 @@ def take_back_all() -> None:
 
 def _keep(changes: Iterable[MadeChange]) -> None:
     st.session_state["do"] = Changes(tuple(changes)[:MAX_CHANGES])
-
-
-# --- texts that are too long: a field that knows the limit refuses a longer paste without a word
-
-
-def cut_text(key: str, text: str) -> str:
-    """Return as much of a text as its parameter may hold; `explain_cut_text` then says what was left out."""
-    kept = text[: PARAMS[key].longest]
-    if kept != text:
-        st.session_state[f"_{key}_cut"] = (kept, len(text))
-    return kept
-
-
-def explain_cut_text(key: str) -> None:
-    """Say below a field how much of its text was left out."""
-    kept, n_characters = st.session_state.get(f"_{key}_cut", (None, 0))
-    if kept is not None and kept == st.session_state[key]:
-        st.caption(
-            f":material/content_cut: Of this text's {n_characters:,} characters, only the first {len(kept):,} fit."
-        )

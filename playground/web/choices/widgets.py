@@ -9,8 +9,8 @@ import streamlit as st
 from playground.language.family import STOPS
 from playground.link.kinds import Param
 from playground.link.params import PARAMS, SHARED
-from playground.web.choices.setup import current_value, session_choices
-from playground.web.choices.shortcuts import choose_places, cut_text, explain_cut_text
+from playground.web.choices.setup import current_value, cut_text, explain_cut_text, session_choices
+from playground.web.choices.shortcuts import choose_places
 
 PERSISTS: dict[str, Any] = {"persist_state": "session"}
 """What makes Streamlit keep a widget's value in runs that do not draw it."""

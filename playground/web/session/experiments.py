@@ -17,7 +17,6 @@ from playground.training.recipe import DATA_FIELDS, Data, Recipe, teacher_config
 from playground.training.tasks import TASKS, make_data
 from playground.training.trainer import Speed, measure_speed
 from playground.training.variants import VariantRun, VariantsState, VariantTraining, seeds_of
-from playground.web.session.own_models import SessionExperiments, session_models
 from playground.web.session.services import MemoryReservation, services
 
 DELAY = 2.0
@@ -50,17 +49,6 @@ def request(kind: Callable[..., Computation[S]], arguments: tuple[Any, ...], dat
     """Return what to compute, on this server's device."""
     here = services()
     return Request(kind, arguments, str(here.device), here.settings.threads, data)
-
-
-def session_experiments() -> SessionExperiments:
-    """Return the session's experiments, which are stopped when the connection breaks."""
-    experiments: SessionExperiments = _until_disconnect(session_models().experiments)
-    return experiments
-
-
-@st.cache_resource(scope="session", max_entries=1, on_release=SessionExperiments.disconnect, show_spinner=False)
-def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
-    return _experiments
 
 
 _TEXT_BYTES = 16_000_000

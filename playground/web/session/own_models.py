@@ -160,6 +160,17 @@ def session_models() -> OwnModels:
     return own
 
 
+def session_experiments() -> SessionExperiments:
+    """Return the session's experiments, which are stopped when the connection breaks."""
+    experiments: SessionExperiments = _until_disconnect(session_models().experiments)
+    return experiments
+
+
+@st.cache_resource(scope="session", max_entries=1, on_release=SessionExperiments.disconnect, show_spinner=False)
+def _until_disconnect(_experiments: SessionExperiments) -> SessionExperiments:
+    return _experiments
+
+
 def _read(content: bytes, key: str) -> TrainedNetwork:
     trained = load(content, max_parameters=services().settings.max_parameters)
     if trained.run_key != key:

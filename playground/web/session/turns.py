@@ -11,10 +11,11 @@ from typing import TypeVar
 import streamlit as st
 from cachetools import TTLCache
 from streamlit.runtime.scriptrunner import get_script_run_ctx
+from streamlit.web.server.starlette.starlette_app_utils import decode_xsrf_token_string
+from streamlit.web.server.starlette.starlette_server_config import XSRF_COOKIE_NAME
 
 from playground.errors import OUT_OF_MEMORY, BusyError, TooLargeError, is_out_of_memory
 from playground.runs.budget import Check, interruptible
-from playground.web.server import browser_of
 
 R = TypeVar("R")
 
@@ -141,4 +142,5 @@ def current_visitor() -> tuple[Hashable, Check]:
     def check() -> None:
         _ = "" in state
 
-    return browser_of(st.context.cookies) or context.session_id, check
+    token = decode_xsrf_token_string(st.context.cookies.get(XSRF_COOKIE_NAME, ""))[0]  # by which a browser is known
+    return token or context.session_id, check

@@ -10,8 +10,9 @@ from playground.accounting.readable import duration
 from playground.charts.names import escape_markdown
 from playground.errors import PlaygroundError
 from playground.training.variants import VariantsState
-from playground.web.components import ask_before_reload, request_scroll
-from playground.web.session.experiments import LEARNING, Experiment, session_experiments
+from playground.web.components import request_scroll
+from playground.web.session.experiments import LEARNING, Experiment
+from playground.web.session.own_models import session_experiments
 from playground.web.shared.navigation import page_named
 from playground.web.shared.panels import fragment
 from playground.words import say
@@ -102,17 +103,6 @@ def show_progress(experiment: Experiment[Any], status: str) -> None:
     if experiment.active and experiment.others:
         status += f" {say('frame', 'run-shared', others=str(experiment.others))}"
     st.progress(experiment.progress, status)
-
-
-def warn_before_reload() -> None:
-    """Ask before a reload while an experiment is active."""
-
-    def ask_while_active() -> None:
-        if session_experiments().active_page() is not None:
-            ask_before_reload()
-
-    is_active = session_experiments().active_page() is not None
-    fragment(ask_while_active, run_every=2 if is_active else None)()
 
 
 def follow(view: Callable[[Experiment[Any]], None], page: str, every: float = 0.8) -> None:

@@ -41,9 +41,11 @@ from playground.web.choices.setup import (
     settle_tokens,
     trained_network,
 )
+from playground.web.components import ask_before_reload
 from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips, draw_token_chips
 from playground.web.session import caches, own_models
 from playground.web.session.caches import fill_in, head_costs, hidden_word
+from playground.web.session.own_models import session_experiments
 from playground.web.session.services import services
 from playground.web.shared import navigation
 from playground.web.shared.navigation import current_page, page_named
@@ -105,6 +107,17 @@ def fragment(view: Callable[P, None], run_every: float | None = None) -> Callabl
             st.rerun()
 
     return st.fragment(draw, run_every=run_every)
+
+
+def warn_before_reload() -> None:
+    """Ask before a reload while an experiment is active."""
+
+    def ask_while_active() -> None:
+        if session_experiments().active_page() is not None:
+            ask_before_reload()
+
+    is_active = session_experiments().active_page() is not None
+    fragment(ask_while_active, run_every=2 if is_active else None)()
 
 
 def as_one_element(view: Callable[P, R]) -> Callable[P, R]:

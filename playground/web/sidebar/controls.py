@@ -24,13 +24,15 @@ from playground.web.choices.open_page import follow_link, shows_example
 from playground.web.choices.setup import (
     current_setup,
     current_value,
+    cut_text,
+    explain_cut_text,
     is_late,
     keep_replaced,
     pinned_setup,
     recognised_weights,
     trained_network,
 )
-from playground.web.choices.shortcuts import cut_text, explain_cut_text, follow_move, weights_chosen
+from playground.web.choices.shortcuts import follow_move, weights_chosen
 from playground.web.components.drawings import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page
@@ -179,8 +181,6 @@ def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
     if setup["weights"] == "minilm":
         label, icon = say("sidebar", "unlock"), ":material/lock_open:"
         st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
-    if not setup.state.is_english:
-        st.caption(_nearest_preset(setup))
     for title, group in groups.items():
         if any(group.values()):
             st.markdown(f"**{title}**")
@@ -212,21 +212,6 @@ def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, b
         "seed": "seed" in locked,
     }
     return groups | {say("sidebar", "tokens"): {key: not no_effect.get(key, False) for key in _TOKENS}}
-
-
-def _nearest_preset(setup: Lab) -> str:
-    distances = {
-        name: {key: theirs for key, theirs in shortcuts.preset_values(name).items() if setup[key] != theirs}
-        for name in PRESETS
-    }
-    same = [PRESETS[name].title for name, different in distances.items() if not different]
-    if same:
-        return f"matches: {' · '.join(same)}"
-    name, different = min(distances.items(), key=lambda item: len(item[1]))
-    words = {key: f"{key} {setup[key]} instead of {theirs}" for key, theirs in different.items()}
-    if "text" in words:
-        words["text"] = "another text"
-    return f"nearest: {PRESETS[name].title}, but {', '.join(words.values())}"
 
 
 def _unlock() -> None:

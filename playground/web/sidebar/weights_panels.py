@@ -32,8 +32,8 @@ from playground.web.choices.shortcuts import (
 )
 from playground.web.session import own_models
 from playground.web.session.caches import APP
-from playground.web.session.experiments import LEARNING, join_learning, learning_seconds, session_experiments
-from playground.web.session.own_models import UploadedWeights, session_models
+from playground.web.session.experiments import LEARNING, join_learning, learning_seconds
+from playground.web.session.own_models import UploadedWeights, session_experiments, session_models
 from playground.web.session.services import services
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import pending_sentence

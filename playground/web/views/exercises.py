@@ -28,18 +28,11 @@ from playground.link.query import write_query
 from playground.pages import page_at
 from playground.text.wording import quote_text
 from playground.web.choices import shortcuts
-from playground.web.choices.setup import (
-    current_setup,
-    current_value,
-    keep_replaced,
-    note_focus_text,
-    restore,
-    take_moment,
-)
+from playground.web.choices.setup import current_setup, current_value, note_focus_text
 from playground.web.components import announce, keep_in_browser, request_scroll
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
-from playground.web.session.experiments import session_experiments
+from playground.web.session.own_models import session_experiments
 from playground.web.shared import panels
 from playground.web.shared.navigation import lesson_name, page_named
 from playground.web.shared.panels import PageEndError
@@ -47,7 +40,7 @@ from playground.web.shared.renderer import render
 from playground.words import say
 
 _EXERCISES = "_exercises"
-"""Session key of a mapping: attempts by exercise and variant, the browser's `results`, the moment `before`."""
+"""Session key of a mapping: attempts by exercise and variant, and the browser's `results`."""
 
 Kind = Literal["primary", "secondary", "tertiary"]
 _STORED: TypeAdapter[Results] = TypeAdapter(dict[str, Literal["found", "given up"]], config={"strict": True})
@@ -125,6 +118,7 @@ def draw_exercises() -> None:
 
 
 def _open(key: str, number: int = 0) -> None:
+    st.session_state.pop(panels.ASKED, None)
     st.session_state.update({"exercises_key": key, "exercises_variant": number})
     request_scroll("exercise_top")
 
@@ -145,7 +139,6 @@ def _draw_list(unknown: str) -> None:
     render([Paragraph(" ".join(told), "answer")])
     if unknown:
         st.info(say("exercises", "unknown", key=escape_markdown(quote_text(unknown))))
-    _draw_way_back()
     if following is not None:
         _button("begin", "play_arrow", partial(_open, following.key), "primary", n=n_found)
     for level, of_level in groupby(sort_exercises(exercises), lambda each: each.level):
@@ -219,7 +212,6 @@ def _draw_form(variant: Variant) -> None:
                 _button("check", "check", check, "primary")
                 label = say("exercises", "open", page=page.title)
                 st.page_link(page, label=label, icon=":material/arrow_forward:", width="content")
-                _draw_way_back()
         return
     with st.form("exercise_form"):
         match answer:
@@ -270,20 +262,8 @@ def _settings_of(variant: Variant) -> list[str]:
 
 def _use_settings(variant: Variant) -> None:
     st.session_state[panels.ASKED] = (variant.exercise.page, variant.fill(variant.exercise.question))
-    keep_replaced()
-    _memory().setdefault("before", take_moment())
     shortcuts.choose_values({key: variant.view.values[key] for key in _settings_of(variant)})
     note_focus_text(by_page=not variant.view.names_tokens)
-
-
-def _draw_way_back() -> None:
-    if "before" in _memory():
-        _button("back_to_settings", "undo", _restore_settings, "tertiary")
-
-
-def _restore_settings() -> None:
-    st.session_state.pop(panels.ASKED, None)
-    restore(_memory().pop("before"))
 
 
 # --- what follows an answer

@@ -1,10 +1,8 @@
-"""The button “Take it with you” and its dialog: code, the run's data, and how it was made."""
+"""The button “Take it with you” and its dialog: code, and the run's data."""
 
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 from playground.accounting.readable import in_units
@@ -83,12 +81,12 @@ def _setup_with_text() -> Lab:
     return setup
 
 
-VARIANTS: dict[str, Callable[[], Export]] = {
+EXPORTS: dict[str, Callable[[], Export]] = {
     "encoder": _export_encoder,
     "encoder–decoder": _export_pair,
     "training run": lambda: _export_training(*make_plan()),
 }
-"""By title; each raises PlaygroundError if it can't be written down."""
+"""What pages export; each raises PlaygroundError if it can't be written down."""
 
 
 # --- the dialog
@@ -117,14 +115,11 @@ def _draw_tabs() -> None:
 
 def draw_code() -> None:
     """Draw the code and its downloads."""
-    page = current_page()
-    key, options = f"{BUTTON}_variant_{page.path}", list(VARIANTS)
-    hidden: Any = {"required": True, "label_visibility": "collapsed"}
-    chosen = st.segmented_control("What", options, default=page.exports, key=key, **hidden) or page.exports
-    if chosen == options[0] and current_setup().switched_on:
+    kind = current_page().exports
+    if kind == "encoder" and current_setup().switched_on:
         st.caption(say("sidebar", "code.changes"))
     with panels.explain_errors():
-        export = VARIANTS[chosen]()
+        export = EXPORTS[kind]()
     st.markdown(say("sidebar", "code"))
     if export.needs_playground:
         st.markdown(say("sidebar", "code.package"))
@@ -181,21 +176,9 @@ def _prepare_file(setup: Lab, run: Run, names: list[str]) -> Callable[[], bytes]
         do=write_changes(run.interventions),
     )
     compute = caches.prepare_run(setup.run_key, frozenset(names).__contains__)
-    return lambda: data.write_npz(about, compute().arrays)
+    encoder = caches.encoder(setup.weights, run.config, setup["seed"])
+    return lambda: data.write_npz(about | {"sha256": data.weights_sha256(encoder)}, compute().arrays)
 
 
-def draw_how_made() -> None:
-    """Draw versions, seed, hash and link."""
-    setup = current_setup()
-    panels.require_text(setup, say("sidebar", "data.no-text"))
-    run = panels.shown_run()
-    with services().turns.take():
-        sha256 = data.weights_sha256(caches.encoder(setup.weights, run.config, setup["seed"]))
-    made = data.versions() | {"seed": str(setup["seed"]), "SHA-256 of all parameters": sha256}
-    st.dataframe(pd.DataFrame(made.items(), columns=["what", "value"]), key="how_made", hide_index=True)
-    st.caption(say("sidebar", "made"))
-    st.code(current_link(), language=None, wrap_lines=True)
-
-
-TABS: dict[str, Callable[[], None]] = {"Code": draw_code, "Data": draw_data, "How this was made": draw_how_made}
+TABS: dict[str, Callable[[], None]] = {"Code": draw_code, "Data": draw_data}
 """What each tab of the dialog draws."""

@@ -7,13 +7,14 @@ from functools import partial
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
+from playground.accounting.readable import duration
 from playground.charts.chart import Item, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
 from playground.link import params, query
 from playground.link.params import RECIPE, STRENGTHS, TASK_TITLES, write_all
-from playground.training.network import Sample, Tagger, answer_examples, next_token_probabilities
+from playground.training.network import Sample, Tagger, answer_examples, next_token_probabilities, right_answer
 from playground.training.recipe import Recipe, architecture
 from playground.training.tasks import TASKS
 from playground.training.tasks.symbol_tasks import MadeUpTask
@@ -96,6 +97,30 @@ def _task() -> str:
     return TASK_TITLES[current_value("training_task")]
 
 
+def draw_task() -> Plan | None:
+    """Draw the task, what the network reads and answers, and its cost; return the plan, if there is one."""
+    widgets.menu("training_task", say("training", "task"), on_change=shortcuts.use_task_defaults)
+    task = TASKS[_task()]
+    st.markdown(say("training", f"question-{task.name}"))
+    if task.reads_text:
+        placeholder = say("training", "text.placeholder")
+        widgets.text("training_text", say("training", "text"), height=90, placeholder=placeholder)
+    plan = experiment_buttons.plan_or_error(make_plan)
+    if plan is not None:
+        config, recipe = plan
+        data, time = experiments.training_data(recipe), duration(experiments.machine_speed().seconds(config, recipe))
+        right = task.join(right_answer(data, data.validation.targets[0]))
+        st.code(f"reads   {task.show_blanks(data.example)}\nanswer  {right}", language=None, wrap_lines=True)
+        small = "yes" if query.trains_small(current_setup().state.asked) else "no"
+        shape, size = view.describe_shape(config), view.describe_size(config, data)
+        st.caption(say("training", "architecture", small=small, shape=shape, size=size))
+    experiment_buttons.draw_buttons(PAGE, plan, create_experiment)
+    if plan is not None:
+        batch = min(recipe.batch_size, len(data.train))
+        st.caption(say("training", "cost", time=time, steps=recipe.steps, batch=batch, seed=str(recipe.seed)))
+    return plan
+
+
 def draw_settings(plan: Plan | None) -> None:
     """Draw the settings of a run; those without effect are left out."""
     task, now = TASKS[_task()], {name: current_value(f"{PAGE}_{name}") for name in RECIPE}
@@ -142,7 +167,7 @@ def draw_answer(plan: Plan | None) -> None:
             render([answer(experiment.inputs, step, right, state.data.baseline)])
 
     trained = own_models.session_models().trained
-    if experiments.session_experiments().get(PAGE) is not None:
+    if own_models.session_experiments().get(PAGE) is not None:
         experiment_buttons.follow(follow_answer, PAGE)
     elif trained is None:
         render([Paragraph(say("training", "answer-new", task=current_value("training_task")), "answer")])
@@ -229,7 +254,7 @@ def draw_others(runs: Sequence[TrainedNetwork]) -> None:
 
 def _open_run(trained: TrainedNetwork) -> None:
     """Show a network on every page; on this one with its settings and answers."""
-    own, recipe = experiments.session_experiments(), trained.recipe
+    own, recipe = own_models.session_experiments(), trained.recipe
     own_models.session_models().put(trained)
     if own.active_page() is None:
         own.discard(PAGE)

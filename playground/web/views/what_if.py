@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from playground.accounting.readable import duration
 from playground.analysis.comparison import measure_variants, score_change, score_nearness
 from playground.charts.names import escape_markdown
 from playground.charts.scene import Scene
@@ -38,8 +37,8 @@ Rows = tuple[int, ...]
 MOST_TOGETHER = 24
 """Rows that are measured together, at most: others wait no longer for a turn than that takes."""
 
-BY_ITSELF = 5.0
-"""Seconds that a measurement may take and begin without being asked."""
+BY_ITSELF = 150
+"""Rows of a measurement that begins without being asked."""
 
 SLICE = 0.4
 """Seconds of computing in one rerun of the page; between two of them it answers the visitor."""
@@ -67,7 +66,7 @@ class Growing:
         """Measure `parts` one after the other."""
         self.parts = tuple(parts)
         self.numbers = np.full(sum(map(len, self.parts)), np.nan, np.float32)
-        self.n_done, self.seconds = 0, 0.0  # parts, and what they took, waiting for a turn included
+        self.n_done = 0  # parts
         self.lock = threading.Lock()
 
     @property
@@ -80,13 +79,6 @@ class Growing:
         """Rows that are measured."""
         return sum(map(len, self.parts[: self.n_done]))
 
-    @property
-    def seconds_left(self) -> float:
-        """Estimated seconds of the rest; infinite before the first part."""
-        if self.is_complete:
-            return 0.0
-        return self.seconds / self.n_measured * (len(self.numbers) - self.n_measured) if self.n_done else float("inf")
-
     def advance(self, measure: Callable[[Rows], Array], seconds: float) -> None:
         """Measure the next parts for so many seconds; nothing if somebody else does. Failures keep the rest."""
         if not self.lock.acquire(blocking=False):
@@ -94,10 +86,9 @@ class Growing:
         try:
             begin = monotonic()
             while not self.is_complete:
-                rows, start = self.parts[self.n_done], monotonic()
+                rows = self.parts[self.n_done]
                 self.numbers[list(rows)] = measure(rows)
                 self.n_done += 1
-                self.seconds += monotonic() - start
                 if monotonic() - begin >= seconds:
                     return
         finally:
@@ -122,28 +113,19 @@ def _sweep_numbers(lab: Lab, sweep: SweepKey) -> Growing:
 
 
 def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
-    """Measure for a moment, and draw the progress; what takes longer than `BY_ITSELF` waits for the switch."""
+    """Measure for a moment, and draw the progress; more rows than `BY_ITSELF` wait for the switch."""
     with panels.explain_errors():
         growing = _sweep_numbers(lab, sweep)
-        was_complete, compute = growing.is_complete, partial(measure_rows, lab, sweep)
-        if growing.n_done == 0:
-            growing.advance(compute, 0)  # which says how long the others will take
-        is_short = growing.n_done == 0 or growing.seconds_left <= BY_ITSELF  # 0: somebody else measures the first part
-        goes_on = is_short or st.session_state.get(f"{name}_measure", False)
+        n, was_complete = len(growing.numbers), growing.is_complete
+        goes_on = n <= BY_ITSELF or st.session_state.get(f"{name}_measure", False)
         if goes_on:
-            growing.advance(compute, SLICE)
+            growing.advance(partial(measure_rows, lab, sweep), SLICE)
     with st.container(key=f"{name}_progress", horizontal=True, vertical_alignment="center"):
-        st.progress(growing.n_measured / max(1, len(growing.numbers)), _describe(growing))
-        st.toggle(say("what_if", "measuring"), key=f"{name}_measure", disabled=is_short)
+        done = growing.n_measured
+        st.progress(done / max(1, n), say("what_if", "tried", n=n, done=done))
+        st.toggle(say("what_if", "measuring"), key=f"{name}_measure", disabled=n <= BY_ITSELF or growing.is_complete)
         if goes_on and not was_complete:  # after the last part, what stands above it is drawn with it
             ask_again(f"{name}_again")
-
-
-def _describe(growing: Growing) -> str:
-    n, done = len(growing.numbers), growing.n_measured
-    if growing.is_complete or not done:
-        return say("what_if", "tried", n=n, done=done)
-    return say("what_if", "tried.left", n=n, done=done, time=duration(growing.seconds_left))
 
 
 # --- every kind of change
@@ -151,8 +133,8 @@ def _describe(growing: Growing) -> str:
 CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
 CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
 
-TITLES = list(dict.fromkeys(title for kind in KINDS.values() for title in kind.menu.titles))
-"""What can be changed, by what the menu calls it."""
+TITLES = {title: (name, implied) for name, kind in KINDS.items() for title, implied in kind.titles.items()}
+"""Kinds, and the arguments that are settled, by what the menu calls them."""
 
 
 def _draw_change_maker(lab: Lab, focus: Focus) -> None:
@@ -164,18 +146,10 @@ def _draw_change_maker(lab: Lab, focus: Focus) -> None:
 
 def compose_changes(focus: Focus, config: ModelConfig, n_sentences: int, sentence: int) -> list[Change]:
     """Draw the choices; return the changes that they describe, at the focus."""
-    title = st.selectbox(say("what_if", "kind"), TITLES, key="compose_kind")
-    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key}
+    chosen, implied = TITLES[st.selectbox(say("what_if", "kind"), list(TITLES), key="compose_kind")]
+    values: dict[str, Any] = {"layers": [focus.layer], "head": None, "query": focus.query, "key": focus.key, **implied}
     with st.container(key="compose_choices", horizontal=True, vertical_alignment="bottom"):
-        kinds = {kind.menu.answer: name for name, kind in KINDS.items() if title in kind.menu.titles}
-        chosen = next(iter(kinds.values()))
-        menu = KINDS[chosen].menu
-        values |= menu.titles[title]
-        for choice in menu.choices:
-            _choose(choice, values, focus, config, (n_sentences, sentence))
-        if menu.question is not None:
-            chosen = kinds[_pick(menu.question.label, tuple(kinds), menu.question.key, menu.question.help)]
-        for choice in KINDS[chosen].menu.further_choices:
+        for choice in KINDS[chosen].choices:
             _choose(choice, values, focus, config, (n_sentences, sentence))
         name, help_text = say("what_if", "strength"), say("what_if", "strength.help")
         strength = st.slider(name, 0.0, 1.0, 1.0, 0.05, key="compose_strength", help=help_text, width=220)
@@ -222,8 +196,6 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
                 values["layers"] = [None]
 
 
-def _pick(label: str, options: Sequence[str], key: str, help_text: str | None = None) -> str:
-    chosen = st.segmented_control(
-        label, options, default=options[0], required=True, key=f"compose_{key}", help=help_text
-    )
+def _pick(label: str, options: Sequence[str], key: str) -> str:
+    chosen = st.segmented_control(label, options, default=options[0], required=True, key=f"compose_{key}")
     return chosen or options[0]

@@ -51,21 +51,19 @@ parts =
     .alt = Bars: parts of the difference of two keys' scores, by kind of source
     .caption = This difference ({ NUM($lead) }) by what wrote the two keys' vectors. Bars to the right favour { $key }, to the left { $rival }.
 
-test-word = **Test: swap the two words.** { $word } gets more than { $other } in both orders: { NUM($before, digits: 2) } to { NUM($other_before, digits: 2) }, then { NUM($after, digits: 2) } to { NUM($other_after, digits: 2) }. Here the head **follows the word**.
-test-place = **Test: swap the two words.** { $word } gets { NUM($before, digits: 2) } and { $other } { NUM($other_before, digits: 2) }; after the swap { NUM($after, digits: 2) } and { NUM($other_after, digits: 2) }. Here the head **follows the place**.
-test-close = **Test: swap the two words.** { $word } gets { NUM($before, digits: 2) } and { $other } { NUM($other_before, digits: 2) }; after the swap { NUM($after, digits: 2) } and { NUM($other_after, digits: 2) }. That is **too close to tell**.
-test =
-    .column = { $word }: before → after
-test-row-swap = swapped: { $sentence }
-test-row-replace = replaced: { $sentence }
-test-row-move = moved: { $sentence }
-
 steps = How it comes about
-    .help = sources: what wrote the two vectors. what it moves: the value behind the weight.
+    .show = Show
+    .help = sources: what wrote the two vectors. swap two words: the same head in the swapped sentence. what it moves: the value behind the weight.
 sources = A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. Each part of { $key } is shown minus that of { $rival }, as the softmax sees only differences.
     .alt = Bars: parts of the difference of two keys' scores, by source of the keys' vectors
     .caption = **By what wrote the keys' vectors.** Bars to the right favour { $key }, to the left { $rival }. They add up to { NUM($lead) }, with every norm at this run's scale (rounding: { NUM($rounding, digits: 1) }); the table splits them by the query's sources too.
 sources-none = There is nothing to compare here: the other steps show the computation.
+swap-word = The same word gets more in both orders: here the head **follows the word**.
+swap-place = The same place gets more in both orders: here the head **follows the place**.
+swap-close = In one of the two orders the weights are less than 0.05 apart: **too close to tell**.
+swap-none = There are no two words to swap here, or the weights are random.
+swap =
+    .weight = weight of { $word }
 moved = Behind $W_O$ this is { $share } % of attention's output, all heads together (by projection).
     .alt = Bars: each key's share of the head's output
     .caption = **Whose values make up the head's output for { $query }?** A key's share is w v, projected on z = Σ w v: a heavy weight on a short value moves little (Kobayashi et al. 2020). The amber bar is { $key }.

@@ -5,7 +5,7 @@ invitation = Is your own encoder wrong? Bring the numbers that it computes. This
 
 answer-right = No mistake shows: **{ $differ }** of { $compared } tensors differ from the model's.
 answer-found = Found: { $mistakes }. **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }).
-answer-noise = No mistake, only noise, such as lower precision. **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }).
+answer-noise = Probably noise, such as lower precision: **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }).
 answer-unknown = No known mistake explains it, alone or in a pair. **{ $differ }** of { $compared } tensors differ from the model's, first `{ $first }` ({ $point }). If you can, bring what was computed before it too.
 
 mistake = **{ $title }.** { $meaning }
@@ -29,7 +29,6 @@ searching = Looking for what explains it …
 checked = Checked: { $name }.
 example = See it done: try a wrong encoder
     .name = an example, the sidebar's model with one mistake
-    .help = The sidebar's model, with one mistake that many make.
 
 steps = Check your own encoder
 build = **1. Build the sidebar's encoder in your own code, with its weights.** The sidebar has the code: **More**, *Take it with you*.

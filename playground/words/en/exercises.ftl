@@ -37,10 +37,9 @@ example = 0.25, 1/4 or 25 %
 none = Choose an answer, then press Check.
 no-number = { $text } is no number: 0.25, 1/4 and 25 % would be one.
 do-check = Check
-settings = Start with the exercise's settings. Change them in the sidebar or on the page { $page }, come back, and press Check. On a phone the button » at the top left opens the sidebar.
+settings = Start with the exercise's settings. Change them in the sidebar or on the page { $page }, come back, and press Check. Undo brings back your own. On a phone the button » at the top left opens the sidebar.
 do-start = Start with these settings
 open = Open { $page }
-do-back_to_settings = Back to my settings
 weights = Choose the weights minilm or random in the sidebar: this exercise supports no others.
 
 right = Right.

@@ -24,3 +24,23 @@ memory = Training with Adam holds 4 bytes a weight, 4 a gradient, and 8 for Adam
 
 bought = Each of the { $encoders } dots is an encoder that comes with the playground: its parameters, and its mean share right over the ten capabilities. The sidebar's is red. Hover over a dot for its name.
     .alt = Dots: parameters across, mean share of right words up
+
+source-minilm-l6 = all-MiniLM-L6-v2: MiniLM-L6-H384 (Wang et al. 2020), fine-tuned to encode sentences on over a billion pairs of them; without its pooler
+source-tutorial-a = pre-norm with one α and one β a norm; its five-word sentence
+source-tutorial-b = raw vectors; the position exponent counts twice
+source-tutorial-c = raw vectors; one fused projection, heads merged by a bare reshape
+source-tutorial-d = post-norm although its text says pre-norm; GELU; a final norm
+source-tutorial-e = the encoder half; the sizes are ours, the tutorial leaves them open
+source-vaswani-base = Vaswani et al. 2017, table 3; its encoder
+source-vaswani-big = Vaswani et al. 2017, table 3; its encoder
+source-bert-base = Devlin et al. 2018, section 3; without its pooler
+source-bert-large = Devlin et al. 2018, section 3; without its pooler
+source-roberta-base = Liu et al. 2019; without its head
+source-distilbert-base = Sanh et al. 2019; without its head
+source-albert-base = Lan et al. 2019, table 1; without its pooler
+source-electra-small = Clark et al. 2020; the discriminator without its head
+source-t5-base = Raffel et al. 2020, section 3.1.1; its encoder
+source-modernbert-base = Warner et al. 2024; without its head
+source-modernbert-large = Warner et al. 2024; without its head
+source-gpt-2 = Radford et al. 2019, table 2, smallest; its blocks, counted
+source-gpt-3 = Brown et al. 2020, table 2.1, largest; its blocks, counted

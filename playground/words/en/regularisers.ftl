@@ -7,6 +7,7 @@ answer-plain = The **plain run** gives **{ PERCENT($plain) }** right answers to 
 answer-seed = Largest change of { $runs }: **{ $title }** gives **{ PERCENT($right) }** right answers to new sequences, the plain run **{ PERCENT($plain) }**. Up to { $noise } points can be chance, and one seed can be luck: three tell more.
 answer-seeds = Largest change of { $runs }: **{ $title }** gives **{ PERCENT($right) }** right answers to new sequences, the plain run **{ PERCENT($plain) }**. Means of { $seeds } seeds, whose changes lie { $spread } points apart; up to { $noise } can be chance.
 
+ready = Set up
 ready-dropout = **Memorised, then dropout.** 100 sequences are memorised. With dropout no head can rely on one token: expect more right answers.
 ready-clipping = **Exploding, then clipping.** With large steps one long gradient ruins the weights. Clipping shortens it: expect only that run to learn.
 
@@ -15,7 +16,7 @@ set-train = **Sequences it learns from**
 set-validation = **New sequences**
     .caption = Dotted: without learning; for accuracy, { $rule }. A line is a run with one seed. A cross: it *diverged* and ended there.
 table =
-    .caption = Means over the seeds. Gap: training minus validation. In use: the validation set again, one sequence at a time, without padding and with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points minus their lowest. Loss in nats.
+    .caption = Means over the seeds. Gap: training minus validation. In use: the validation set again, with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points minus their lowest. Loss in nats.
 
 does-dropout_attention = Some attention weights are 0 in this step, after the softmax, so that no head can rely on a single token.
 does-causal = Later characters are hidden: scores of later keys become −∞. Without it, a network can look the next one up, and learns little else.

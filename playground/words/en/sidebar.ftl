@@ -69,6 +69,5 @@ code = Code for what is on the screen, which ends by comparing its numbers with 
     .weights = Its weights are in no package: put `{ $file }` into the same folder.
 data = Arrays of this sentence's run
     .help = Named as in the model's trace; {"{"}i{"}"} is the layer. scores: before the softmax. pattern: after it. resid_mid: the stream between attention and feed-forward.
-    .size = { $n } numbers, **{ $size }** before compression; at most { $most } fit. The file also says what it is of: link, configuration, seed, weights, changes (`do`), tokens and versions.
+    .size = { $n } numbers, **{ $size }** before compression; at most { $most } fit. The file also says what it is of: link, configuration, seed, weights, changes (`do`), tokens, versions and a hash of the weights.
     .no-text = Type a sentence into “Your text”, to take its run along.
-made = The same link gives the same numbers up to rounding, about six digits.

@@ -57,7 +57,6 @@ other = The other sentence
     .shown = Sentence { $other }: “{ $text }”
 too-many = These are { $runs } runs of the sentence, too many. Try a shorter sentence or fewer layers.
 tried = { $done } of { $n } runs done.
-    .left = { $done } of { $n } runs. The rest takes about { $time }.
 measuring = Measure
 
 largest-none = Nothing is measured yet.

@@ -5,12 +5,10 @@ import re
 import nbclient
 import nbformat
 import pytest
-from hypothesis import given, settings
 
 from playground.export import as_notebook, as_python
-from tests.export.code.setups import Arguments, setups
 from tests.export.code.test_python_file import SMALL
-from tests.export.code.written import code_cells, run_here
+from tests.export.code.written import code_cells
 
 
 @pytest.fixture(scope="module")
@@ -49,10 +47,3 @@ def test_another_encoder_is_compared_with_it_and_its_mistake_is_named(notebook: 
     agree, _, named = printed.partition("\n")
     assert agree == "0 of 6 tensors differ from the model's."
     assert "`activation-forgotten`" in named
-
-
-@pytest.mark.long
-@settings(max_examples=12, deadline=None, derandomize=True)
-@given(setups())
-def test_any_setups_cells_run(given: Arguments) -> None:
-    run_here("\n".join(code_cells(as_notebook(**given))))

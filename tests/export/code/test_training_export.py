@@ -14,8 +14,8 @@ from tests.export.code.written import complaints, run_here
 
 TINY = ModelConfig(vocab_size=1, d_model=16, n_heads=2, n_layers=2, d_ff=24, max_len=32)
 ALL_AT_ONCE: dict[str, Any] = {
-    "dropout_attention": 0.1, "dropout_feedforward": 0.1, "dropout_residual": 0.2, "dropout_positions": 0.1,
-    "weight_decay": 0.01, "label_smoothing": 0.1, "token_masking": 0.1, "clip": 0.5,
+    "dropout_attention": 0.1, "dropout_residual": 0.2, "weight_decay": 0.01, "label_smoothing": 0.1,
+    "token_masking": 0.1, "clip": 0.5,
 }  # fmt: skip
 
 RUNS: list[dict[str, Any]] = [

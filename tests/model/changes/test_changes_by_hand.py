@@ -125,15 +125,12 @@ BY_HAND: dict[str, tuple[Change, str, ByHand]] = {
     "zero every head": (made("1.*:zero"), "layers.1.attn.z", torch.zeros_like),
     "mean": (made("0.2:mean"), "layers.0.attn.z", mean_of_head),
     "attention off": (made("0.attn:off"), "layers.0.attn.out", torch.zeros_like),
-    "most of the feed-forward off": (
-        made("1.ffn:off~0.75"),
-        "layers.1.ffn.out",
-        lambda out: out / 4,
-    ),
+    "most of the feed-forward off": (made("1.ffn:off~0.75"), "layers.1.ffn.out", lambda out: out / 4),
     "cut": (made("1.2:cut_3_0"), SCORES, set_to((2, 3, 0), -math.inf)),
     "hide": (made("1.2:hide_1"), SCORES, set_to((2, [0, 2, 3], 1), -math.inf)),
     "hide from every head": (made("1.*:hide_1"), SCORES, set_to((EVERY, [0, 2, 3], 1), -math.inf)),
     "half hidden": (made("1.2:hide_1~0.5"), PATTERN, halve_column),
+    "half forced": (made("1.2:force_3_0~0.5"), PATTERN, lambda p: row_weight(2, 3, 0, (p[2, 3, 0].item() + 1) / 2)(p)),
     "cut, the rest rescaled": (made("1.2:cut_3_0"), PATTERN, row_weight(2, 3, 0, 0.0)),
     "weigh": (made("1.2:weight_3_0_0.6"), PATTERN, row_weight(2, 3, 0, 0.6)),
     "force": (made("1.2:force_3_0"), PATTERN, row_weight(2, 3, 0, 1.0)),
@@ -157,14 +154,3 @@ def test_an_intervention_is_the_same_change_made_by_hand(variant: str, name: str
     torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
     untouched = plain_forward(model, {})
     assert not torch.allclose(trace["final"][0], untouched, atol=1e-5)
-
-
-def test_a_weight_with_a_strength_is_a_blend_and_the_row_still_adds_up_to_1() -> None:
-    model, before = build("post"), Trace()
-    model(IDS, REAL, before)
-    old = before[PATTERN][0, 2, 3]
-    for weight, strength in ((0.0, 0.25), (1.0, 0.5), (0.6, 0.1)):
-        row = changed_trace(model, [[Change("weight", 1, 2, (3, 0, weight), strength=strength)]])[PATTERN][0, 2, 3]
-        assert row[0].item() == pytest.approx((1 - strength) * old[0].item() + strength * weight, abs=1e-9)
-        assert row.sum().item() == pytest.approx(1, abs=1e-9)
-        torch.testing.assert_close(row[1:4] / row[1], old[1:4] / old[1], atol=1e-9, rtol=0)

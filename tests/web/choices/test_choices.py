@@ -39,7 +39,6 @@ from tests.web.app_test import (
     sentences,
     shown_focus,
     values,
-    widgets,
     words,
     working,
 )
@@ -110,13 +109,11 @@ def test_a_preset_sets_the_whole_architecture_and_its_token_table() -> None:
         assert values(app) == {key: getattr(preset.config, key) for key in ARCHITECTURE}, name
         assert values(app, "weights") == {"weights": "random"}
         assert parameter_count(app) == f"{count_parameters(preset.config).total:,}", name
-        assert f"matches: {preset.title}" in captions(app)
 
 
 def test_the_setup_is_the_same_on_every_page() -> None:
     asked = {"n_layers": 4, "seed": 9, "text": "one\ntwo two\nthree three three", "sentence": 3}
     app = open_page("overview", weights="random", tokenizer="word", **asked)
-    assert "nearest: MiniLM-L6, but n_layers 4 instead of 6" in captions(app)
     for page in ("attention", "norms", "parameters"):
         working(app.switch_page(f"../../pages/{page}.py").run())
         assert values(app, *asked) == asked
@@ -149,6 +146,15 @@ def test_undo_after_a_reset_brings_all_of_it_back() -> None:
     assert shown_focus(app) == {"layer": 1, "head": 2, "query": 5, "key": 3}
 
 
+def test_the_last_fifty_moments_are_kept_and_one_run_makes_one() -> None:
+    app = open_page("norms", **SMALL)
+    for seed in range(1, 4):
+        choose(app, seed=seed)
+    assert [each.values["seed"] for each in app.session_state[setup.CHOICES].moments] == [0, 1, 2, 3]
+    app.session_state[setup.CHOICES].moments *= 20
+    assert len(choose(app, seed=9).session_state[setup.CHOICES].moments) == setup.LONGEST
+
+
 def test_undo_steps_back_through_one_choice_after_the_other_and_ends_at_the_first() -> None:
     app = open_page("attention", **QUERY)
     choices = ({"n_layers": 3}, {"seed": 4}, {"n_heads": 2}, {"weights": "minilm"})
@@ -160,25 +166,43 @@ def test_undo_steps_back_through_one_choice_after_the_other_and_ends_at_the_firs
     assert values(app, "seed") == {"seed": 9}, "from another page too"
 
 
-RECIPES = (
-    Recipe(),
-    Recipe(task="sort", steps=200, optimizer="adamw", weight_decay=0.01, clip=1.0, n_symbols=7, mask_padding=False),
-    Recipe(task="characters", text="to be or not to be", length=8, causal=False, distill=0.5, temperature=3.0),
-)
-
-
-@pytest.mark.parametrize("recipe", RECIPES, ids=lambda recipe: recipe.task)
-def test_the_settings_in_a_link_make_the_same_run(recipe: Recipe) -> None:
+def test_the_settings_in_a_link_make_the_same_run() -> None:
     usual: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
     assert training_parameters(Recipe(**usual)) == {}
-    texts = training_parameters(recipe)
+    recipe = Recipe(task="characters", text="to be or not to be", length=8, causal=False, distill=0.5, clip=1.0)
     read: dict[str, Any] = {key: param.default for key, param in TRAINING.items()}
-    for key, written in texts.items():
+    for key, written in training_parameters(recipe).items():
         read[key], complaint = query.read(key, written)
         assert complaint is None
     asked = {name: read[f"training_{name}"] for name in RECIPE}
-    again = replace(recipe, task=TASK_TITLES[read["training_task"]], **asked)
-    assert again == recipe
+    assert replace(recipe, task=TASK_TITLES[read["training_task"]], **asked) == recipe
+
+
+def drawn_otherwise() -> None:
+    """A page on which a choice is drawn as another widget after a press, which chooses too."""
+    import streamlit as st
+
+    from playground.web.choices import open_page, widgets
+
+    open_page.open_page("norms")
+    if "chosen" in st.session_state:
+        widgets.menu("positions", "positions")
+        widgets.whole("norms_norm", high=3)
+    else:
+        widgets.choice("positions")
+        widgets.whole("norms_norm", high=5)
+    st.button("go", key="go", on_click=lambda: st.session_state.update(positions="rotary", chosen=1))
+
+
+def test_a_widget_that_is_drawn_as_another_kind_keeps_what_was_chosen() -> None:
+    app = AppTest.from_function(drawn_otherwise)
+    app.query_params.update(weights="random", positions="alibi", norms_norm="2")
+    assert app.run().session_state["positions"] == "alibi"
+    press(app, "go")
+    for _ in range(2):
+        assert app.selectbox(key="positions").value == app.session_state["positions"] == "rotary"
+        assert app.slider(key="norms_norm").value == 2
+        app.run()
 
 
 # --- texts that are replaced, late or long
@@ -212,17 +236,14 @@ def test_a_field_that_is_late_does_not_undo_what_a_button_or_the_second_field_br
     assert say(app, ["phone_text"], OLD) == OLD
 
 
-@pytest.mark.parametrize("field", FIELDS)
-def test_another_text_is_the_visitors_at_once_and_the_old_one_a_while_later(
-    field: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_text_is_the_visitors_at_once_and_the_old_one_a_while_later(monkeypatch: pytest.MonkeyPatch) -> None:
     app, _ = with_example()
-    assert say(app, [field], "typed") == "typed"
-    assert say(app, [field], OLD) == OLD, "after another text, the old one is nobody's late report"
+    assert say(app, ["text"], "typed") == "typed"
+    assert say(app, ["text"], OLD) == OLD, "after another text, the old one is nobody's late report"
     app, _ = with_example()
     monkeypatch.setattr(setup, "LATE", 0.0)
     working(app.run())
-    assert say(app, [field], OLD) == OLD
+    assert say(app, ["text"], OLD) == OLD
 
 
 def press_too_early(app: AppTest, key: str, text: str) -> AppTest:
@@ -246,18 +267,15 @@ LONG = "a cat " * 1000
 
 
 @pytest.mark.parametrize(
-    ("page", "field", "key", "longest"),
+    ("page", "key", "longest"),
     [
-        ("attention", "text", "text", MAX_CHARACTERS),
-        ("attention", "phone_text", "text", MAX_CHARACTERS),
-        ("similarity", "similarity_list", "similarity_list", MAX_CHARACTERS),
-        ("training", "training_text", "training_text", 4_000),
+        ("attention", "text", MAX_CHARACTERS),
+        ("similarity", "similarity_list", MAX_CHARACTERS),
+        ("training", "training_text", 4_000),
     ],
 )
-def test_a_long_paste_is_cut_until_another_text_takes_its_place(page: str, field: str, key: str, longest: int) -> None:
+def test_a_long_paste_is_cut_until_another_text_takes_its_place(page: str, key: str, longest: int) -> None:
     app = open_page(page, **SMALL, **({"training_task": "Next character"} if page == "training" else {}))
-    working(widgets(app)[field].set_value(LONG).run())
-    assert values(app, key) == {key: LONG[:longest]}
+    assert values(choose(app, **{key: LONG}), key) == {key: LONG[:longest]}
     assert f"{len(LONG):,} characters" in words(app)
-    working(widgets(app)[field].set_value("a dog").run())
-    assert f"{len(LONG):,} characters" not in words(app)
+    assert f"{len(LONG):,} characters" not in words(choose(app, **{key: "a dog"}))

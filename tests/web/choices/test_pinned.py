@@ -1,12 +1,10 @@
 """Pinned settings: they outlive what is changed beside them, travel in the link, and junk in a link does no harm."""
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.params import SHARED
-from playground.link.query import MARKER, PINNED_KEYS, pinned_texts, read_pinned
+from playground.link.params import DEFAULT_TEXT
+from playground.link.query import MARKER, PINNED_KEYS
 from tests.web.app_test import (
     SMALL,
     charts,
@@ -18,8 +16,6 @@ from tests.web.app_test import (
     values,
 )  # fmt: skip
 
-NOW: dict[str, Any] = {key: param.default for key, param in SHARED.items()}
-
 
 def written(app: AppTest) -> dict[str, list[str]]:
     """The address's parameters of what is pinned."""
@@ -27,32 +23,15 @@ def written(app: AppTest) -> dict[str, list[str]]:
     return {key: texts for key, texts in parameters.items() if key in {MARKER, *PINNED_KEYS}}
 
 
-@pytest.mark.parametrize(
-    ("now", "pinned", "texts"),
-    [
-        ({}, {}, {MARKER: ["true"]}),
-        ({}, {"n_layers": 12, "causal": True, "text": ""},
-         {"b_n_layers": ["12"], "b_causal": ["true"], "b_text": [""]}),
-        ({"seed": 7}, {}, {"b_seed": ["0"]}),
-    ],
-)  # fmt: skip
-def test_what_differs_is_written_and_read_back(
-    now: dict[str, Any], pinned: dict[str, Any], texts: dict[str, list[str]]
-) -> None:
-    assert set(PINNED_KEYS.values()) == set(SHARED)
-    assert pinned_texts(NOW | pinned, NOW | now) == texts
-    assert read_pinned(texts, NOW | now)[0] == NOW | pinned
-
-
 @pytest.mark.long
 def test_what_is_pinned_outlives_a_change_a_swap_and_ends_with_unpinning() -> None:
     app = press(open_page("norms", **SMALL), "pin")
     assert written(app) == {MARKER: ["true"]}
     choose(app, n_layers=4, norm_placement="pre", text="another")
-    assert written(app) == {"b_n_layers": ["2"], "b_norm_placement": ["post"], "b_text": [NOW["text"]]}
+    assert written(app) == {"b_n_layers": ["2"], "b_norm_placement": ["post"], "b_text": [DEFAULT_TEXT]}
     press(app, "pin_swap")
     assert values(app, "n_layers", "norm_placement", "text") == {
-        "n_layers": 2, "norm_placement": "post", "text": NOW["text"],
+        "n_layers": 2, "norm_placement": "post", "text": DEFAULT_TEXT,
     }  # fmt: skip
     assert written(app) == {"b_n_layers": ["4"], "b_norm_placement": ["pre"], "b_text": ["another"]}
     press(press(app, "pin_swap"), "pin")

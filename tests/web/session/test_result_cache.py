@@ -6,7 +6,7 @@ import threading
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import make_dataclass
 from itertools import count
 from types import SimpleNamespace
 
@@ -83,16 +83,9 @@ def test_equal_work_is_done_once_and_whoever_waits_takes_over_where_it_fails(lea
     assert found == [0, 0, 0]
 
 
-@dataclass(frozen=True)
-class Pair:
-    """Two arrays of a run."""
-
-    tokens: tuple[str, ...]
-    arrays: dict[str, np.ndarray]
-
-
 def test_sizes_count_arrays_tensors_and_texts() -> None:
-    run = Pair(("[CLS]", "it"), {"pattern": np.zeros((12, 800), np.float32), "mask": np.zeros(8, bool)})
+    arrays = {"pattern": np.zeros((12, 800), np.float32), "mask": np.zeros(8, bool)}
+    run = make_dataclass("Pair", ("tokens", "arrays"))(("[CLS]", "it"), arrays)
     for value, size in ((run, 12 * 800 * 4), (torch.zeros(100, 100), 40_000), (torch.nn.Linear(100, 100), 40_400)):
         assert size_in_bytes(value) == pytest.approx(size, abs=3_100)
 

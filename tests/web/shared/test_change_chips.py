@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.views.change_names import group_layers, name_change
+from playground.views.change_names import name_change
 from tests.changes import made
 from tests.web.app_test import SMALL, array, captions, charts, component_data, open_page, press, sentences
 
@@ -54,15 +54,6 @@ def test_swap_and_reset_take_changes_along() -> None:
         press(app, "pin_swap")
         assert [chip["text"] for chip in component_data(app, "change_chips")["chips"]] == [text]
     assert component_data(press(app, "reset"), "change_chips") == {}
-
-
-@pytest.mark.parametrize("n_layers", [1, 2, 3])
-def test_only_one_change_made_in_every_layer_is_grouped(n_layers: int) -> None:
-    changes = [made(text) for text in ("0.*:hide_2", "1.1:zero", "1.*:hide_2", "0.*:hide_3", "positions:shuffle_1")]
-    groups = group_layers(changes, n_layers)
-    assert len(groups) == (4 if n_layers == 2 else 5)
-    assert {each for group in groups for each in group} == set(changes)
-    assert all(len({each["key"] for each in group}) == 1 for group in groups)
 
 
 TOKENS = ["[CLS]", "the", "animal", "it", "a" * 300]

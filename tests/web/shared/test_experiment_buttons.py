@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.training import variants
 from playground.training.trainer import Speed
-from playground.web.session import experiments
+from playground.web.session import experiments, own_models
 from playground.web.session.own_models import OWN
 from playground.web.session.services import services
 from tests.waiting import running_jobs
@@ -59,6 +59,7 @@ def lines(app: AppTest, page: str) -> list[list[float]]:
     return [array(traces, i, "y").tolist() for i in range(len(traces))]
 
 
+@pytest.mark.sampled(1)
 @pytest.mark.usefixtures("endless")
 @BOTH
 def test_start_leave_come_back_stop_and_start_again(page: str) -> None:
@@ -140,7 +141,7 @@ def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: 
 @pytest.fixture
 def two_visitors(one_experiment_at_a_time: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """All AppTests are one session, which would have the experiments of one visitor alone."""
-    monkeypatch.setattr(experiments, "_until_disconnect", lambda own: own)
+    monkeypatch.setattr(own_models, "_until_disconnect", lambda own: own)
 
 
 @pytest.mark.usefixtures("two_visitors")
@@ -148,7 +149,7 @@ def test_who_comes_later_has_the_same_network_and_curves_at_once() -> None:
     first, second = measured(training_page()), training_page()
     press(second, "training_start")
     assert not running_jobs()
-    assert status_text(second).startswith("All 5 steps are done.")
+    assert status_text(second).startswith("The run finished at step 5; the weights of step 5 are kept.")
     assert second.session_state[OWN].trained is first.session_state[OWN].trained
     assert "answer?" in "".join(header.value for header in working(second.run()).header)
     assert charts(second)["training_loss"] == charts(first)["training_loss"]
@@ -160,4 +161,4 @@ def test_a_text_of_ones_own_is_kept_for_nobody() -> None:
     app = measured(training_page(**OWN_TEXT))
     assert not services().pool._jobs
     ended(press(app, "training_start"))
-    assert status_text(app) == "All 5 steps are done."
+    assert status_text(app) == "The run finished at step 5; the weights of step 5 are kept."

@@ -3,13 +3,12 @@
 from types import SimpleNamespace
 from typing import Any
 
-import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.web.choices import setup
 from playground.web.components import drawings
-from playground.web.shared import panels, renderer
+from playground.web.shared import renderer
 from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
 
 PLACE = {"layer": 1, "head": 2, "query": 4, "key": 1}
@@ -74,18 +73,3 @@ def test_a_click_sets_what_row_and_column_stand_for(
     monkeypatch.setattr(drawings, "st", SimpleNamespace(session_state=sent))
     renderer.take_click("map", (("query", {0: 4, 1: 5}), ("key", {0: 1, 1: 2, 2: 3})))
     assert {key: value for key, value in session.items() if key != setup.CHOICES} == expected
-
-
-def test_a_row_of_a_table_opens_its_head(monkeypatch: pytest.MonkeyPatch) -> None:
-    session: dict[str, Any] = {}
-    for module in (setup, renderer):
-        monkeypatch.setattr(module, "st", SimpleNamespace(session_state=session))
-    heads = pd.DataFrame({"key": range(12)}, pd.MultiIndex.from_product([range(3), range(4)]))
-    choose = renderer._row_chooser(
-        lambda at: {"layer": at[0], "head": at[1], "attention_show": "one head"}, lambda: heads
-    )
-    for cells, expected in (([], {}), ([(9, "key")], {"layer": 2, "head": 1, "attention_show": "one head"})):
-        selected = {"heads_table": {"selection": {"cells": cells}}}
-        monkeypatch.setattr(panels, "st", SimpleNamespace(session_state=selected))
-        panels._row_clicks("heads_table", choose)["on_select"]()
-        assert {key: value for key, value in session.items() if key != setup.CHOICES} == expected

@@ -7,8 +7,6 @@ from streamlit.testing.v1 import AppTest
 
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson, find_lesson, shipped_lessons
 from playground.link.kinds import read_changes
-from playground.web.session import own_models
-from tests.training.trained import trained
 from tests.web.app_test import SMALL, choose, component_data, open_page, press, prose, sentences, values, working
 
 OWN = {"text": "cats purr", "weights": "random", "n_layers": 3, "n_heads": 4, "d_model": 64}
@@ -86,24 +84,6 @@ def test_a_newcomer_takes_a_lesson_by_doing_what_it_says() -> None:
     assert is_done(app)
     assert "moves by 6.6% of its length" in prose(app)
     assert shown_step(press(app, "lesson_next")) == 0
-
-
-def test_a_part_is_taken_away_in_the_sidebar() -> None:
-    app = press(open_page("overview"), "begin_parts")
-    assert not is_done(app)
-    assert is_done(choose(app, positions="none"))
-    assert "completes 49% correctly; with positions, 100%" in prose(app).replace("\n", " ")
-
-
-def test_a_trained_network_does_the_step_that_asks_for_it_with_its_numbers() -> None:
-    app = press(open_page("overview"), "begin_reverse")
-    assert not is_done(app)
-    slot = own_models.OwnModels()
-    network = trained("reverse")
-    slot.put(network)
-    app.session_state[own_models.OWN] = slot
-    assert is_done(working(app.run()))
-    assert f"{network.results.validation_accuracy:.1%} of the letters are right" in prose(app)
 
 
 @pytest.mark.long

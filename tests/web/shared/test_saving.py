@@ -71,11 +71,6 @@ def test_more_weights_than_a_table_takes_are_said_to_be_too_many() -> None:
     assert "too many for a CSV file" in captions(app)
 
 
-def test_an_open_table_is_a_file() -> None:
-    _, files, _ = saved_files("norms", "norms_by_layer_open", **SMALL)
-    assert "norms_by_layer_numbers.csv" in files
-
-
 @pytest.mark.parametrize(
     ("name", "file"),
     [("layer 3, head 1", "layer3_head1"), ("../../etc/passwd", "etc_passwd"), ("A|b<c>:ü", "a_b_c")],

@@ -1,12 +1,10 @@
 """The question on the overview and above the answer: true for its weight, about two tokens that somebody meant."""
 
-from typing import Any
-
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground.weights import checkpoint
-from tests.web.app_test import SMALL, choose, open_page, press, shown_focus, trained_trace, working
+from tests.web.app_test import choose, open_page, press, shown_focus, trained_trace
 
 NURSE = "The nurse told the doctor that she had already washed her hands."
 SHE, HER = 7, 11
@@ -41,11 +39,3 @@ def test_in_a_text_that_was_typed_the_overview_asks_about_the_pair_that_is_the_s
     assert asked.endswith(f"{'₀₁₂₃₄₅₆₇₈₉'[chosen['key'] % 10]}?")
     press(app, "overview_why")
     assert (app.session_state["query"], app.session_state["key"]) == (SHE, chosen["key"])
-
-
-@pytest.mark.sweep
-@pytest.mark.parametrize("text", ["a", "!", "x\nhe saw it"])
-@pytest.mark.parametrize("changes", [{}, SMALL, {"causal": True}])
-def test_any_text_has_a_question(text: str, changes: dict[str, Any]) -> None:
-    app = working(choose(open_page("overview", **changes), text=text))
-    assert question(app).startswith("Why does ")

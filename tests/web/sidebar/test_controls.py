@@ -7,7 +7,7 @@ from playground.config import SETTINGS
 from playground.link.params import ARCHITECTURE
 from playground.presets import PRESETS
 from playground.web.sidebar.controls import EXPERT, IN_SIGHT
-from tests.web.app_test import choose, open_page, open_panels, press, values, widgets, working
+from tests.web.app_test import choose, open_page, open_panels, values, widgets, working
 from tests.web.sidebar.own_files import open_mine, own_model
 
 
@@ -80,12 +80,6 @@ def test_a_preset_takes_the_place_of_what_a_file_had_locked() -> None:
     assert values(app, "positions", "norm") == {"positions": "sinusoidal", "norm": "scalar"}
 
 
-def test_a_link_to_more_than_the_server_runs_stands_on_the_slider_with_the_reason_beside_it() -> None:
-    app = open_page("norms", weights="random", n_layers=96)
-    assert values(app)["n_layers"] == 96
-    assert "at most" in app.error[0].value
-
-
 def test_what_has_no_effect_is_not_shown_and_keeps_its_value() -> None:
     app = open_page("parameters", weights="random", tokenizer="word", table_rows=5_000)
     for _ in range(2):
@@ -103,10 +97,3 @@ def test_on_the_decoders_example_the_settings_are_folded() -> None:
     assert "phone_text" not in widgets(app)
     assert not is_folded(choose(app, encdec_source="your text"))
     assert values(app, "text", "phone_text", "n_layers") == {"text": "a cat", "phone_text": "a cat", "n_layers": 2}
-
-
-def test_reset_stands_last_and_can_be_undone() -> None:
-    app = open_page("attention", n_layers=2)
-    assert app.sidebar.button[-1].key == "reset"
-    assert values(press(app, "reset"), "n_layers") == {"n_layers": 6}
-    assert values(press(app, "undo"), "n_layers") == {"n_layers": 2}

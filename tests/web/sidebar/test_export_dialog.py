@@ -1,8 +1,7 @@
-"""The dialog behind "Take it with you": its code runs, its arrays are the model's, and it says how a view was made."""
+"""The dialog behind "Take it with you": its code runs, and its arrays are the model's."""
 
 import io
 import json
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -13,27 +12,22 @@ import streamlit as st
 import torch
 from streamlit.testing.v1 import AppTest
 
-from playground import Encoder, ModelConfig, open_link
+from playground import Encoder, ModelConfig
 from playground.export.data import weights_sha256
 from playground.export.written import FILE_NAME, save_weights
 from playground.training.recipe import Recipe
 from playground.training.trained_network import load_translator
 from playground.training.trainer import Trainer
-from playground.web.shared.panels import PageEndError
-from playground.web.sidebar import controls
 from playground.web.views import exports
 from tests.export.code.written import run_here
 from tests.web.app_test import (
     SMALL,
     SMALL_CONFIG,
     captions,
-    new_page,
     open_page,
     press,
-    sentences,
     small_trace,
     trained_trace,
-    working,
 )
 
 
@@ -96,35 +90,28 @@ def test_the_training_pages_run_takes_the_same_steps() -> None:
     assert names["losses"] == trainer.history.loss
 
 
-def open_export(**query: object) -> tuple[AppTest, dict[str, Any]]:
-    """A page whose sidebar also has the export, and what each button would save."""
+def open_data(**query: object) -> tuple[AppTest, dict[str, Any]]:
+    """The dialog with the tab of the data alone, and what each button would save."""
     files: dict[str, Any] = {}
-    button, draw_expanders = st.download_button, controls.draw
 
-    def collect(label: str, make: Any, name: str, *rest: Any, **options: Any) -> bool:
-        files[name] = None if options.get("disabled") else make
-        return button(label, make, name, *rest, **options)
+    def collect(_label: str, make: Any, name: str, *_: Any, disabled: bool = False, **_options: Any) -> None:
+        files[name] = None if disabled else make
 
-    def draw(variants: Any) -> Any:
-        after = draw_expanders(variants)
-        with suppress(PageEndError):
-            exports.draw_data()
-        return after
-
-    with patch.object(st, "download_button", collect), patch.object(controls, "draw", draw):
-        app = working(new_page("norms", **query).run())
-    return app, files
+    tabs = patch.dict(exports.TABS, {"Data": exports.draw_data}, clear=True)
+    with tabs, patch.object(st, "download_button", collect):
+        return open_dialog("norms", **query), files
 
 
 def test_the_usual_arrays_are_those_of_the_model() -> None:
     text = "it was tired"
-    app, files = open_export(**SMALL, text=text, seed=4)
+    app, files = open_data(**SMALL, text=text, seed=4)
     stored = np.load(io.BytesIO(files["run_random_seed4.npz"]()), allow_pickle=False)
     trace = small_trace(text, seed=4)
     assert sorted(stored.files) == ["about", "final", "layers.0.attn.pattern", "layers.1.attn.pattern"]
     for name in stored.files[1:]:
         np.testing.assert_allclose(stored[name], trace[name][0].numpy(), atol=1e-6)
     about = json.loads(str(stored["about"]))
+    assert about["sha256"] == weights_sha256(Encoder(ModelConfig(**SMALL_CONFIG), seed=4))
     assert about["config"] | SMALL_CONFIG == about["config"]
     assert about["link"].endswith("&v=2")
     assert "text=it+was+tired" in about["link"]
@@ -132,28 +119,5 @@ def test_the_usual_arrays_are_those_of_the_model() -> None:
 
 
 def test_what_is_too_large_has_no_button_that_works() -> None:
-    _, files = open_export(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
+    _, files = open_data(**{**SMALL, "n_layers": 16, "n_heads": 8, "max_len": 256, "text": "x" * 250})
     assert files["run_random_seed0.npz"] is None
-
-
-def test_without_a_sentence_it_asks_for_one() -> None:
-    app, files = open_export(**SMALL, text="")
-    assert not files
-    assert "Type a sentence" in sentences(app)
-
-
-def how_made(page: str, **query: object) -> AppTest:
-    """The page's dialog with this tab alone."""
-    with patch.dict(exports.TABS, {"How this was made": exports.draw_how_made}, clear=True):
-        return press(open_page(page, **query), "export")
-
-
-def test_random_weights_have_their_seed_and_their_hash() -> None:
-    app = how_made("norms", **SMALL, text="a sentence", seed=5)
-    (frame,) = [frame.value for frame in app.dataframe if list(frame.value.columns) == ["what", "value"]]
-    made = dict(zip(frame["what"], frame["value"], strict=True))
-    assert made["seed"] == "5"
-    assert made["SHA-256 of all parameters"] == weights_sha256(Encoder(ModelConfig(**SMALL_CONFIG), seed=5))
-    (link,) = [code.value for code in app.code]
-    view = open_link(link)
-    assert (view.values["seed"], view.text) == (5, ("a sentence",))

@@ -10,18 +10,17 @@ import torch
 from streamlit.runtime.caching import clear_session_resource_cache
 from streamlit.testing.v1 import AppTest
 
-from playground import Encoder, ModelConfig, Trace
+from playground import Encoder, Trace
 from playground.link.params import DEFAULT_TEXT
 from playground.model import causal_mask
 from playground.runs.encoder_run import Run
 from playground.training import trained_network
-from playground.training.network import answer_examples
-from playground.training.tasks import TASKS, make_data
+from playground.training.tasks import TASKS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session import own_models
 from playground.web.session.own_models import OwnModels
 from playground.web.session.services import MemoryBudget, Services, other_services
-from tests.training.trained import CONFIG, trained, trainer
+from tests.training.trained import trained, trainer
 from tests.web.app_test import (
     PAGES,
     SESSION,
@@ -30,8 +29,6 @@ from tests.web.app_test import (
     charts,
     choose,
     component_data,
-    open_panels,
-    parameter_count,
     press,
     prose,
     table,
@@ -72,14 +69,6 @@ def test_attention_is_that_of_the_trained_network_and_of_the_same_seed_before(ta
     assert (before - expected).abs().max() > 1e-3
 
 
-def test_the_parameters_and_the_table_are_those_of_its_encoder() -> None:
-    one = trained_network.from_trainer(trainer(ModelConfig(**{**vars(CONFIG), "positions": "learned"})))
-    assert parameter_count(opened(one, "parameters")) == f"{sum(each.numel() for each in one.encoder.parameters()):,}"
-    app = open_panels(opened(one, "positions"), "positions_table")
-    table = one.encoder.embed.position_vectors(20).detach().numpy()
-    np.testing.assert_array_equal(array(charts(app)["position_table"]), table[:, :256])
-
-
 def test_a_trained_pair_is_what_the_page_shows() -> None:
     one = trained("seq2seq-reverse")
     app = opened(one, "encoder_decoder", encdec_target="[BOS] a b a", encdec_position=2)
@@ -93,19 +82,6 @@ def test_a_trained_pair_is_what_the_page_shows() -> None:
         assert list(shown["next token"]) == [one.labels[i] for i in best.tolist()]
         np.testing.assert_allclose(shown["probability, %"], 100 * probabilities[best], rtol=1e-4)
         switch(app)
-
-
-def test_without_a_known_target_the_decoder_says_its_own() -> None:
-    one = trained("seq2seq-reverse")
-    app = opened(one, "encoder_decoder")
-    data = make_data(one.recipe)
-    (sample,) = answer_examples(one.network, data, data.validation[slice(0, 1)], one.recipe)
-    assert f"+ {1 + len(sample.answer)} tokens (source + target)" in captions(app)
-
-
-def test_an_encoder_alone_has_no_decoder() -> None:
-    app = opened(trained("reverse"), "encoder_decoder", encdec_source="your text")
-    assert ":orange-badge[untrained: random weights]" in captions(app)
 
 
 def test_before_training_is_pinned_beside_after_it_and_neither_is_computed_twice(

@@ -1,22 +1,17 @@
 """What the sidebar does with a trained network: its shape, its tokens, its results, and what comes back afterwards."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from streamlit.testing.v1 import AppTest
 
 from playground.config import SETTINGS
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, LOCKED, SIZES, model_config
-from playground.link.query import settle
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT
 from playground.training import trained_network
 from playground.training.trained_network import TrainedNetwork
 from playground.web.session.own_models import OWN, OwnModels
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.weights_panels import EXAMPLE
-from tests.link.test_link_values import values_of_the_sidebar
 from tests.training.trained import trained, trainer
 from tests.web.app_test import (
     captions,
@@ -62,16 +57,6 @@ def test_its_shape_is_locked_its_tokens_are_its_own_and_its_results_are_told() -
     assert "seed" not in widgets(app)
     for number in ("**Sort**, trained for 6 steps", one.results.validation_accuracy, one.results.baseline):
         assert (number if isinstance(number, str) else f"{number:.1%}") in captions(app)
-
-
-@pytest.mark.long
-def test_the_visitors_own_shape_comes_back() -> None:
-    app = open_page(weights="random", n_layers="5", d_model="32", n_heads="8", tokenizer="char", norm="rms", seed="7")
-    own = values(put(app, trained("characters")), *ARCHITECTURE, "tokenizer", "causal", "seed")
-    for weights, seed in (("trained here", 0), ("minilm", 7), ("trained here", 0), ("random", 7)):
-        assert values(choose(app, weights=weights), "seed") == {"seed": seed}
-    assert values(app, *own) == own
-    assert not sentences(app)
 
 
 @pytest.mark.parametrize("causal", [True, False])
@@ -124,25 +109,3 @@ def test_a_link_opens_on_random_weights_of_its_shape(page: str) -> None:
     assert values(app, "weights", "n_layers") == {"weights": "trained here", "n_layers": 3}
     assert not {*ARCHITECTURE, "seed"} & locked(app)
     assert "untrained" not in widgets(app)
-
-
-def test_what_is_trained_after_it_was_chosen_by_hand_shows_at_the_next_look() -> None:
-    app = choose(open_page("attention"), weights="trained here")
-    assert "trained here: Reverse" in captions(put(app, trained()))
-    assert "trained here: Reverse" in captions(put(app, trained("sort"))), "what is shown stays"
-
-
-@given(chosen=values_of_the_sidebar(), task=st.sampled_from(KINDS), asked=st.sets(st.sampled_from(LOCKED)))
-def test_any_settings_go_together_with_it(chosen: dict[str, Any], task: str, asked: set[str]) -> None:
-    one = trained(task)
-    own, chosen = one.recognised, chosen | {"weights": "trained here"}
-    settled, notices = settle(chosen, asked, recognised=own)
-    assert settle(settled, asked, recognised=own) == (settled, [])
-    assert model_config(settled, one.config.vocab_size) == one.config
-    assert task != "characters" or settled["causal"] is True
-    assert settled["seed"] == one.recipe.seed
-    free = {key: chosen[key] for key in ("text", "tokenizer", "vocab_size", "untrained")}
-    assert {key: settled[key] for key in free} == free
-    assert not [notice for notice in notices if "sentence" not in notice]
-    away, _ = settle(settled | {"weights": "random"})
-    assert all(away[key] in size.options for key, size in SIZES.items())

@@ -12,6 +12,7 @@ from playground.presets import PRESETS
 from playground.weights.recognise import recognise
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, read
+from tests.training.trained import trained
 from tests.web.app_test import (
     captions,
     choose,
@@ -21,6 +22,7 @@ from tests.web.app_test import (
     values,
 )
 from tests.web.sidebar.own_files import IDS, open_mine, own_model, upload
+from tests.web.sidebar.test_trained_panel import KINDS
 
 
 def test_known_settings_are_locked_and_stand_as_the_file_says() -> None:
@@ -48,14 +50,20 @@ def test_five_words_fit_five_rows_and_six_do_not() -> None:
     assert "word makes 6 different tokens of this, and your file's token table has 5 rows" in sentences(app)
 
 
-@given(chosen=values_of_the_sidebar(), tutorial=st.sampled_from(sorted(FILES)), asked=st.sets(st.sampled_from(LOCKED)))
-def test_any_settings_go_together_with_any_file(chosen: dict[str, Any], tutorial: str, asked: set[str]) -> None:
-    found = recognise({name: tuple(tensor.shape) for name, tensor in read(FILES[tutorial]).weights.items()})
-    chosen = chosen | {"weights": "mine"}
+@given(chosen=values_of_the_sidebar(), name=st.sampled_from([*KINDS, *FILES]), asked=st.sets(st.sampled_from(LOCKED)))
+def test_any_settings_go_together_with_any_file_and_any_trained_network(
+    chosen: dict[str, Any], name: str, asked: set[str]
+) -> None:
+    if name in KINDS:
+        found, chosen = trained(name).recognised, chosen | {"weights": "trained here"}
+    else:
+        shapes = {key: tuple(tensor.shape) for key, tensor in read(FILES[name]).weights.items()}
+        found, chosen = recognise(shapes), chosen | {"weights": "mine"}
     settled, _ = settle(chosen, asked, recognised=found)
     assert settle(settled, asked, recognised=found) == (settled, [])
     config = model_config(settled, vocab_size=9)
-    assert all(getattr(config, key) == known for key, known in found.settings.items() if key != "vocab_size")
+    known = {key: value for key, value in found.settings.items() if key != "vocab_size"}
+    assert {key: getattr(config, key, settled[key]) for key in known} == known
     free = found.open_settings.keys() - {"n_heads", "positions"}
     assert {key: settled[key] for key in free} == {key: chosen[key] for key in free}
     away, _ = settle(settled | {"weights": "random"})

@@ -1,6 +1,5 @@
 """An upload is read with the student's own vocabulary, or with typed ids: in its session alone, never in the link."""
 
-import json
 import weakref
 from collections.abc import Callable
 
@@ -41,16 +40,8 @@ def ids_of(run: Run, encoder: Encoder) -> list[int]:
     return [int((table - row).abs().sum(-1).argmin()) for row in torch.tensor(run.arrays["embed.tokens"])]
 
 
-@pytest.mark.sampled(1)
-@pytest.mark.parametrize(
-    ("data", "name"),
-    [
-        (LINES, "words.txt"),
-        (json.dumps({word: i for i, word in enumerate(WORDS)}).encode(), "words.json"),
-    ],
-)
-def test_the_vocabulary_tokenises_the_text(data: bytes, name: str, passes: list[tuple[Encoder, Run]]) -> None:
-    app = open_vocabulary(open_words(), data, name)
+def test_the_vocabulary_tokenises_the_text(passes: list[tuple[Encoder, Run]]) -> None:
+    app = open_vocabulary(open_words(), LINES)
     assert not app.error
     encoder, run = passes[-1]
     assert run.tokens == ("this", "cat", "is", "an", "example", ".")
@@ -76,15 +67,6 @@ def test_a_vocabulary_that_can_not_be_used_says_why_and_loses_nothing(passes: li
     assert "11 words for 11 rows" in captions(app)
     assert ids_of(passes[-1][1], passes[-1][0]) == TEXT_IDS
     assert not open_vocabulary(app, LINES).error
-
-
-@pytest.mark.long
-def test_the_vocabulary_survives_other_weights(passes: list[tuple[Encoder, Run]]) -> None:
-    app = choose(open_vocabulary(open_words(), LINES), weights="random")
-    assert "tokenizer" not in locked(app)
-    assert values(choose(app, weights="mine"), "own_reading") == {"own_reading": "vocabulary"}
-    choose(app, text="the cat")
-    assert ids_of(passes[-1][1], passes[-1][0]) == [7, 8]
 
 
 @pytest.mark.sampled(1)

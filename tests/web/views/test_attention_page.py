@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.charts.names import token_names
+from playground.charts.names import escape, token_names
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.views.attention import VIEWS
@@ -20,17 +20,14 @@ from tests.web.app_test import (
     array,
     charts,
     choose,
-    drawn_bars,
     open_page,
     press,
-    sentences,
     trained_trace,
     without_error,
 )
 
 SMALL = {**app_test.SMALL, "n_layers": "3", "seed": "7"}
 TEXT = "a cat sat\na <b>rather</b> longer cat"
-SENTENCE = "The animal didn't cross the street because it was too tired."
 
 
 def computed(sentence: int = 0, *, causal: bool = False, text: str = TEXT) -> Run:
@@ -43,40 +40,18 @@ def page(**query: object) -> AppTest:
     return without_error(open_page("attention", **SMALL | {"text": TEXT, "attention_closer": True} | query))
 
 
-def heatmap(app: AppTest) -> NDArray[Any]:
-    """The numbers of the large heatmap: beside the colours, where those follow the square root."""
-    assert sentences(app) == ""
-    traces = charts(app)["attention_pattern"]
-    return array(traces, name="customdata" if "customdata" in traces[0] else "z")
-
-
 def masked(pattern: NDArray[np.float32], result: Run) -> NDArray[np.float32]:
     """A pattern as it is drawn: NaN where a query may not attend, and in the rows of padding."""
     return np.where(result.allowed & ~result.padding[:, None], pattern, np.float32(np.nan))
 
 
-def test_the_heatmap_is_the_chosen_head_or_the_average() -> None:
-    result = computed(0, causal=True)
-    patterns = result.patterns()
-    app = page(sentence=1, causal=True, layer=2, head=3)
-    np.testing.assert_array_equal(heatmap(app), masked(patterns[2, 3], result))
-    choose(app, attention_show="average of heads", layer=1)
-    np.testing.assert_allclose(heatmap(app), masked(patterns[1].mean(axis=0), result), atol=1e-7)
+def test_the_heatmap_is_the_chosen_head_of_the_chosen_sentence() -> None:
+    result = computed(1, causal=True)
+    app = page(sentence=2, causal=True, layer=2, head=3)
     (trace,) = charts(app)["attention_pattern"]
-    assert trace["x"] == trace["y"] == token_names(result.tokens)
+    np.testing.assert_array_equal(array([trace], name="customdata"), masked(result.patterns()[2, 3], result))
+    assert trace["x"] == trace["y"] == list(map(escape, token_names(result.tokens)))
     assert not any("<" in name for name in trace["x"])
-
-
-@pytest.mark.parametrize("colours", ["square root", "linear"])
-def test_one_switch_changes_the_colours_of_thumbnails_and_large_map(colours: str) -> None:
-    app = page(attention_colours=colours, layer=1, head=2, text="a cat sat")
-    pattern = computed(text="a cat sat").patterns()[1, 2]
-    (large,), thumbnails = charts(app)["attention_pattern"], array(charts(app)["attention_grid"])
-    n = len(pattern)
-    thumbnail = thumbnails[n + 1 : 2 * n + 1, 2 * (n + 1) : 3 * (n + 1) - 1]
-    places = pattern ** (0.5 if colours == "square root" else 1)
-    np.testing.assert_allclose(thumbnail / 255, places, atol=1 / 255)
-    np.testing.assert_allclose(array([large]) / large["zmax"], places, atol=1 / 512)
 
 
 @pytest.mark.parametrize(
@@ -108,26 +83,6 @@ def test_the_buttons_on_top_are_the_strongest_heads_of_the_pair_and_open_them() 
     assert (app.session_state["layer"], app.session_state["head"]) == order[0]
     assert "layer {}, head {}".format(*order[0]) in answer(app)
     assert app.button(key="linking_0").disabled, "it is open"
-
-
-def test_random_weights_lead_to_trained_ones() -> None:
-    app = open_page("attention", **app_test.SMALL | {"n_layers": 1}, text="abcdef", query=2)
-    assert not app.header
-    app = without_error(app.button(key="open_trained").click().run())
-    assert app.header[0].value.startswith("Why does")
-    assert (app.session_state["weights"], app.session_state["n_layers"]) == ("english", 1)
-
-
-def test_any_key_is_the_rival_by_a_choice_or_a_link() -> None:
-    scores = trained_trace()["layers.3.attn.scores"][0, 1, 10].numpy()
-    app = without_error(open_page("attention", attention_rival="6"))
-    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores[6], abs=1e-3)
-    choose(app, attention_rival_menu="mean")
-    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[2] - scores.mean(), abs=1e-3)
-    choose(app, key=6, attention_rival_menu="2")  # animal, the rival of cross
-    assert sum(drawn_bars(app)["why_parts"]["values"]) == pytest.approx(scores[6] - scores[2], abs=1e-3)
-    choose(app, text="A cat and an animal sat.")
-    assert app.session_state["attention_rival"] in ("5", "automatic"), "it moves with its word"
 
 
 @pytest.mark.sweep

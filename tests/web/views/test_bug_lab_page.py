@@ -59,13 +59,6 @@ def test_a_solved_case_shows_the_lines_of_its_encoder() -> None:
     assert MISTAKES[key].title in answer(app)
 
 
-def test_two_mistakes_are_found_one_after_the_other() -> None:
-    first, second = open_case(2, "two").mistakes
-    app = accuse(page(lab_level="two"), second)
-    assert "found: 1" in answer(app)
-    assert answer(accuse(app, first)).startswith("Found: ")
-
-
 def test_the_next_case_begins_with_nothing_tested() -> None:
     state = press(accuse(page(), GUILTY), "lab_next").session_state
     assert (state["lab_seed"], state["lab_tests"], state["lab_accused"]) == (3, (), ())

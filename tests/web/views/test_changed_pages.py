@@ -39,17 +39,3 @@ def test_a_stage_adds_up_and_shows_what_was_set_after_it(stage: str) -> None:
         before, after, change = array(drawn)[:3]
         np.testing.assert_allclose(after - before, change, atol=1e-6)
         assert np.abs(change).max() > 0
-
-
-@pytest.mark.sampled(3)
-@pytest.mark.parametrize("stage", ACTING)
-def test_a_change_elsewhere_says_nothing_of_this_stage(stage: str) -> None:
-    app = without_error(open_page("step_by_step", **TWO, do="0.0:zero,1.1:cut_2_2", step_stage=stage))
-    assert "step_changed" not in charts(app)
-    assert "your changes act" not in prose(app)
-
-
-def test_dropout_is_shown_for_the_model_without_changes() -> None:
-    query = {**TWO, "step_dropout": "true"}
-    plain, changed = (open_page("step_by_step", **query, **more) for more in ({}, {"do": "0.0:zero"}))
-    assert charts(plain)["step_drops"] == charts(changed)["step_drops"]

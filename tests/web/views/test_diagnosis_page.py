@@ -17,11 +17,9 @@ from playground.web.session import turns
 from tests.mistakes.plain_pass import plain_pass
 from tests.web.app_test import (
     answer,
-    array,
     charts,
     open_page,
     press,
-    prose,
     sentences,
     upload,
     values,
@@ -66,35 +64,17 @@ def test_a_file_with_a_mistake_is_read_beside_the_model() -> None:
     assert not charts(app), "what was found goes with the model that it was made of"
 
 
-def test_who_has_no_code_at_hand_tries_a_wrong_encoder() -> None:
-    app = press(without_error(open_page("diagnosis", **LINK)), "diagnosis_example")
+def test_who_has_no_code_at_hand_tries_a_wrong_encoder_of_a_small_size() -> None:
+    app = press(press(without_error(open_page("diagnosis")), "diagnosis_small"), "diagnosis_example")
+    assert values(app, "weights", "n_layers", "d_model") == {"weights": "random", "n_layers": 2, "d_model": 16}
     assert MISTAKES["softmax-over-queries"].title in answer(without_error(app))
     assert charts(app)
-
-
-def test_the_maps_show_the_quoted_place() -> None:
-    wide = {"d_model": "96", "d_ff": "128"}
-    theirs = linked(**wide).run.arrays["final"].copy()
-    theirs[2, 90] += 1
-    app = without_error(give(npz(final=theirs), **wide))
-    assert "sentence 0, token 2, number 90" in prose(app)
-    columns = array(charts(app)["diagnosis_yours"], name="x")
-    assert (columns.min(), columns.max()) == (32, 95)
-
-
-def test_whoever_has_no_code_yet_takes_a_small_random_encoder() -> None:
-    app = press(without_error(open_page("diagnosis")), "diagnosis_small")
-    assert values(without_error(app), "weights", "n_layers", "d_model") == {
-        "weights": "random", "n_layers": 2, "d_model": 16,
-    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (b"", "no readable file"),
         (b"PK\x03\x04 nothing", "no readable file"),
-        (b"\x80\x04.", "no readable file"),
         (npz(encoder_output=np.zeros((1, 6, 16))), "No tensor of this model is called"),
         (npz(final=np.zeros((1, 6, 15))), "no order of its axes fits"),
     ],

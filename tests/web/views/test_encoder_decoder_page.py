@@ -3,7 +3,6 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.link.params import DEFAULT_TARGET
 from playground.training.tasks.translation import ENGLISH
 from tests.training.tasks.test_translation import translate
 from tests.web.app_test import (
@@ -33,17 +32,14 @@ def own(**query: object) -> AppTest:
     return page(**SMALL | {"text": TEXT, "encdec_target": TARGET} | query)
 
 
-def source(app: AppTest) -> str:
-    return str(values(app, "encdec_source")["encdec_source"])
-
-
 def choose_sentence(app: AppTest, sentence: str) -> None:
     working(app.text_input(key="encdec_example").set_value(sentence).run())
 
 
 def test_the_page_opens_with_a_translation_and_its_widgets_have_keys_of_their_own() -> None:
+    assert "After `chat`₃" in answer(page(encdec_example_position=3))
     app = page()
-    assert source(app) == "trained example"
+    assert values(app, "encdec_source") == {"encdec_source": "trained example"}
     assert sentences(app) == ""
     assert f"**{FRENCH}**" in prose(app)
     assert "The translation is right." in captions(app)
@@ -62,24 +58,6 @@ def test_another_sentence_is_one_of_the_grammar_and_the_sidebar_changes_nothing_
     assert len(set(drawn)) > 1
     assert set(" ".join(drawn).split()) <= set(ENGLISH)
     assert f"**{' '.join(translate(drawn[-1].split()))}**" in prose(app)
-
-
-def test_another_sentence_begins_at_its_first_step_and_a_link_opens_at_its_own() -> None:
-    app = page(encdec_example_position=3)
-    assert "After `chat`₃" in answer(app)
-    choose_sentence(app, "my dog draws a door")
-    assert values(app, "encdec_example_position") == {"encdec_example_position": 0}
-    assert "After `[BOS]`₀" in answer(app)
-    choose(app, encdec_example_position=2)
-    press(app, "encdec_another")
-    assert values(app, "encdec_example_position") == {"encdec_example_position": 0}
-
-
-def test_a_text_of_ones_own_is_its_own_target_to_begin_with() -> None:
-    app = choose(page(**SMALL, text="one cat"), encdec_source="your text")
-    assert app.text_area(key="encdec_target").value == "one cat"
-    app = page(**SMALL, text="one cat", encdec_source="your text")
-    assert app.text_area(key="encdec_target").value == DEFAULT_TARGET, "a link keeps its meaning"
 
 
 @pytest.mark.parametrize(("key", "blank"), [("encdec_target", " \n\x00"), ("text", "")])

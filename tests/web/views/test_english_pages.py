@@ -7,12 +7,12 @@ from tests.web.app_test import PAGES, open_page, without_error
 LINKS: tuple[dict[str, object], ...] = (
     {},
     {"untrained": "true", "n_layers": 1},
-    {"positions": "none", "causal": "true"},
-    {"norm": "none", "residual": "false", "mask": -1, "b_n_layers": 4},
+    {"norm": "none", "residual": "false", "positions": "none", "mask": -1, "b_n_layers": 4},
     {"weights": "minilm", "b_weights": "english", "b_n_layers": 1, "b_d_model": 64, "b_n_heads": 4},
 )
 
 
+@pytest.mark.sampled(40)
 @pytest.mark.parametrize("link", LINKS, ids=range(len(LINKS)))
 @pytest.mark.parametrize("page", PAGES)
 def test_every_page_opens(page: str, link: dict[str, object]) -> None:

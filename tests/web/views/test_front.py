@@ -16,12 +16,6 @@ def test_every_short_lesson_has_a_card_with_its_steps_and_minutes() -> None:
         assert f"{len(lesson.steps)} steps · {lesson.minutes} minutes" in captions(app)
 
 
-def test_without_a_text_the_field_and_the_cards_stay() -> None:
-    app = working(choose(open_page("overview"), text=""))
-    assert app.text_input(key="front_text").value == ""
-    assert "begin_pronoun" in {button.key for button in app.button}
-
-
 def test_what_is_typed_into_the_field_is_the_sidebars_text_and_several_lines_have_an_area() -> None:
     app = open_page("overview")
     app.text_input(key="front_text").set_value(TEXT)

@@ -13,19 +13,14 @@ from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
 from playground.web.shared import navigation
 from tests.web.app_test import (
-    SMALL,
     block_boxes,
     captions,
     component_data,
     open_page,
-    press,
     sentences,
-    values,
     without_error,
-    working,
 )
 
-C_BATCH = "tutorial C: 30 × 200"
 POST_NORM = [(True, ["attention", "add"]), (False, ["norm"]), (True, ["feed-forward", "add"]), (False, ["norm"])]
 
 
@@ -52,31 +47,6 @@ def test_every_preset_runs_or_says_why_not(name: str) -> None:
         assert count_heads(config.n_layers, config.n_heads) in captions(app)
 
 
-def test_a_long_text_is_cut_with_a_notice_that_counts_right() -> None:
-    text = "ab " * 33_333
-    app = without_error(open_page(text=text))
-    n_tokens = len(text[:2_000].split()) + 2
-    assert "after 256 tokens" in sentences(app)
-    assert f"{n_tokens - 256} more" in sentences(app)
-    assert "the first 2,000" in sentences(app)
-    assert "256 tokens ·" in captions(app)
-
-
-def test_no_line_leads_past_boxes_where_there_are_no_residual_connections() -> None:
-    app = without_error(open_page(**SMALL, residual=False, final_norm=True))
-    assert block_boxes(app) == [(False, ["attention", "norm", "feed-forward", "norm"])]
-    assert [box["title"] for box in component_data(app, "data_flow")["after"]] == ["final norm", "vectors"]
-
-
-def test_a_text_in_another_script_is_told_once_for_the_trained_model_alone() -> None:
-    arabic = "الحيوان لم يعبر الشارع"
-    app = working(open_page(text=arabic))
-    assert len(app.info) == 1
-    assert "Arabic" in app.info[0].value
-    assert not working(open_page(text=arabic, weights="random")).info
-    assert not working(open_page(text="Ein Größenvergleich")).info
-
-
 @pytest.mark.parametrize(
     ("sent", "asked_for"), [("norms", "norms"), ("nowhere", None), (["norms"], None), ({}, None), (7, None)]
 )
@@ -85,9 +55,3 @@ def test_a_press_on_a_box_opens_its_page_and_none_that_there_is_not(sent: object
     with mock.patch.object(st, "session_state", session):
         navigation.request_page(sent)
     assert session.get(navigation.NEXT) == asked_for
-
-
-def test_the_question_opens_the_page_that_answers_it() -> None:
-    app = press(open_page(query=6, key=8, attention_show="average of heads"), "overview_why")
-    assert values(app, "query", "key", "attention_show") == {"query": 6, "key": 8, "attention_show": "one head"}
-    assert "`" in app.header[0].value

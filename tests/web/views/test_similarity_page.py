@@ -9,33 +9,25 @@ from streamlit.testing.v1 import AppTest
 
 from playground.analysis.sentences import POOLINGS
 from playground.link import params
-from playground.link.params import DEFAULT_TEXT
-from playground.views.similarity import EXAMPLE, VIEWS
+from playground.views.similarity import VIEWS
 from playground.weights import checkpoint
-from tests.training.trained import trained
 from tests.web.app_test import (
     SMALL,
     array,
     charts,
     choose,
-    component_data,
     open_page,
     table,
     widgets,
     without_error,
     words,
 )
-from tests.web.sidebar.test_trained_panel import KINDS, opened
 
 LIST = "A cat sat on the mat.\nThe mat had a cat on it.\nStocks fell."
 
 
 def page(**query: object) -> AppTest:
     return without_error(open_page("similarity", **{"similarity_closer": True, **query}))
-
-
-def matrix(app: AppTest) -> np.ndarray:
-    return array(charts(app)["similarity_matrix"])
 
 
 def cosines(*texts: str) -> np.ndarray:
@@ -50,32 +42,13 @@ def cosines(*texts: str) -> np.ndarray:
     return result
 
 
-def chosen(app: AppTest) -> tuple[int, int]:
-    first, second = component_data(app, "cell_frame")["selected"]
-    return first + 1, second + 1
-
-
-def test_a_single_sentence_stands_beside_an_example() -> None:
-    app, expected = page(), cosines(DEFAULT_TEXT, *EXAMPLE)
-    np.testing.assert_allclose(matrix(app), expected, atol=1e-5)
-    assert expected[0, 1] > expected[0, 2] > 0.7, "the opposite in the same words is nearer than the same in others"
-    assert expected[3, 4] > 0.75, "a negation"
-    assert expected[3, 5] > 0.7, "other words"
-    assert expected[6, 7] > 0.95, "another order"
-    assert np.abs(expected[:8, 8]).max() < 0.2, "another topic"
-
-
 def test_the_texts_and_the_lists_sentences_are_compared_and_their_pairs_ranked() -> None:
     app = page(text="Dogs bark.\nA cat sat.", similarity_list=LIST, similarity_second=5, similarity_ranking="true")
-    np.testing.assert_allclose(matrix(app), cosines("Dogs bark.", "A cat sat.", *LIST.splitlines()), atol=1e-5)
+    matrix = array(charts(app)["similarity_matrix"])
+    np.testing.assert_allclose(matrix, cosines("Dogs bark.", "A cat sat.", *LIST.splitlines()), atol=1e-5)
     assert len(table(app, "in common")) == 10
     assert app.dataframe[0].proto.row_height > 64, "from which on Streamlit wraps words"
     assert params.POOLINGS == POOLINGS
-
-
-@pytest.mark.parametrize("task", KINDS)
-def test_networks_trained_here_compare_what_they_can_read(task: str) -> None:
-    without_error(opened(trained(task), "similarity"))
 
 
 def test_strangers_words_are_shown_as_they_are() -> None:

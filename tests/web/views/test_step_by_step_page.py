@@ -14,7 +14,6 @@ from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
 from tests.web import app_test
 from tests.web.app_test import (
-    answer,
     array,
     captions,
     charts,
@@ -52,12 +51,6 @@ def test_a_stage_of_the_trained_model() -> None:
     np.testing.assert_allclose(array(charts(app)["step_pattern"]), pattern, atol=1e-5)
 
 
-def test_tokens_cannot_act_as_markdown() -> None:
-    text = "[a](https://example.org) `$x$` *b*"
-    app = page(**SMALL | {"tokenizer": "word", "text": text}, query=0, key=3)
-    assert all(line.count("`") % 2 == 0 for line in captions(app).splitlines())
-
-
 # --- the way through the stages
 
 
@@ -76,18 +69,12 @@ def test_next_and_back_walk_through_the_stages_in_the_blocks_own_order() -> None
     assert app.header[0].value == "Feed-forward", "another norm placement keeps the stage"
 
 
-TUTORIAL_B = {"weights": "random", **preset_values("tutorial-b"), "step_path": "as tutorial B"}
-
-
-def test_tutorial_bs_path_begins_with_attention() -> None:
-    app = page(**TUTORIAL_B | {"step_path": "as the data moves"}, step_stage="first norm", text="a cat")
+def test_tutorial_bs_path_begins_with_attention_and_a_link_to_it_opens_its_panel() -> None:
+    tutorial = {"weights": "random", **preset_values("tutorial-b"), "text": "a cat"}
+    app = page(**tutorial, step_stage="first norm")
     assert choose(app, step_path="as tutorial B").header[0].value == "Dot products"
     assert choose(app, step_path="as the data moves").header[0].value == "Embedding"
-
-
-def test_a_link_to_the_tutorials_path_opens_its_panel() -> None:
-    assert page(**TUTORIAL_B, text="a cat").session_state["step_ways"]
-    assert not page(**SMALL).session_state["step_ways"]
+    assert page(**tutorial, step_path="as tutorial B").session_state["step_ways"]
 
 
 # --- dropout
@@ -102,9 +89,3 @@ def test_dropout_leaves_the_shared_model_alone() -> None:
     other, same = (array(charts(choose(app, seed=seed))["step_drops"]) for seed in (1, 0))
     assert np.array_equal(same, factors, equal_nan=True)
     assert not np.array_equal(other, factors, equal_nan=True)
-
-
-def test_a_texts_own_query_is_answered_from_the_first_look_on() -> None:
-    app = open_page("step_by_step", weights="english")
-    assert shown_focus(app)["query"] == 16
-    assert "`[MASK]`₁₆" in answer(app)

@@ -2,12 +2,11 @@
 
 from unittest import mock
 
-import numpy as np
 import pytest
 from streamlit.proto.Delta_pb2 import Delta
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 from streamlit.runtime.state.common import user_key_from_element_id
-from streamlit.testing.v1 import AppTest, local_script_runner
+from streamlit.testing.v1 import local_script_runner
 from streamlit.testing.v1.element_tree import ElementTree, parse_tree_from_messages
 
 from playground.link.kinds import write
@@ -17,16 +16,10 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import TUTORIALS, Topic
-from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
-    array,
-    captions,
-    charts,
     component_data,
     open_page,
-    open_panels,
     press,
-    sentences,
     values,
     without_error,
 )
@@ -41,13 +34,6 @@ def test_open_as_preset_sets_the_sidebar_and_opens_the_page() -> None:
     expected = {"weights": "random", "seed": 3, "text": preset.text, "tokenizer": preset.tokenizer}
     assert values(app, *expected) == expected
     assert app.title[0].value == "What happens to a sentence in an encoder?"
-
-
-def open_topic(letter: str, words: str, **query: object) -> AppTest:
-    """Press the button of a tutorial's one topic whose sentence has these words."""
-    topics = TUTORIALS[letter].topics
-    (number,) = (i for i, topic in enumerate(topics, start=1) if words in topic.text)
-    return press(open_page("tutorials", tutorials_letter=letter, **query), f"tutorials_open_{number}")
 
 
 TOPICS = [(letter, topic) for letter, tutorial in TUTORIALS.items() for topic in tutorial.topics]
@@ -95,23 +81,9 @@ def keys_of(delta: Delta) -> list[str]:
     return [key for kind in kinds if (key := user_key_from_element_id(getattr(kind, "id", "")))]
 
 
-def test_the_regularising_mask_is_causal_when_its_topic_opens_and_no_longer_after_another_topic() -> None:
-    app = open_topic("C", "Masking as")
-    assert values(app, "causal", "tokenizer", "weights") == {
-        "causal": True,
-        "tokenizer": "vectors",
-        "weights": "random",
-    }
-    pattern = array(charts(app)["attention_pattern"])
-    assert np.array_equal(np.isnan(pattern), ~np.tri(len(pattern), dtype=bool))
-    app = press(open_page("tutorials", tutorials_letter="C", causal=True), "tutorials_open_overview")
-    assert values(app, "causal") == {"causal": False}
-
-
 def test_the_next_step_is_the_task_next_character_with_its_defaults() -> None:
-    app = open_topic("D", "Its next step", training_length=20)
+    app = press(open_page("tutorials", tutorials_letter="D", training_length=20), "tutorials_open_7")
     assert app.title[0].value == "How does a transformer learn?"
-    assert "nearest: Tutorial D" in captions(open_panels(app, EXPERT))
     assert values(app, *SMALL) == SMALL, "its own size takes too long"
     expected = {"training_task": "Next character"}
     expected |= {f"training_{name}": value for name, value in TASKS["characters"].defaults.items()}
@@ -124,9 +96,3 @@ def test_what_topics_set_are_words_of_the_pages_own_parameters(letter: str) -> N
         for key, value in topic.settings.items():
             assert key in {*page_parameters(topic.page), "causal", "text", "sentence"}
             assert read(key, [write(value)]) == (value, None)
-
-
-def test_a_wrong_link_is_told() -> None:
-    app = without_error(open_page("tutorials", tutorials_letter="Z"))
-    assert "tutorials_letter" in sentences(app)
-    assert values(app, "tutorials_letter") == {"tutorials_letter": "A"}
