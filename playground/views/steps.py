@@ -194,7 +194,7 @@ def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
         key="step_drops",
         alt=say("steps", "drops.alt"),
         caption=say("steps", "drops", **numbers),
-        values=lambda _: pd.DataFrame.from_dict(drops, orient="index").to_numpy(np.float32),
+        values=lambda _: pd.DataFrame({point: pd.Series(each) for point, each in drops.items()}).to_numpy(np.float32).T,
         rows=Axis("", lambda _: list(drops)),
         columns=Axis(f"number in the vector, first {2 * SHOWN}", options={"dtick": 1}),
         bar="",

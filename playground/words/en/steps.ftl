@@ -83,7 +83,7 @@ stage = Stage
 move-back = Back
 move-next = Next
 place = { $at } of { $of }
-ways = In the order of { $tutorial }
+ways = In the order of tutorial { $tutorial }
 path = Order
     .help = as the data moves: from the embedding to the output. as tutorial B: from attention outwards, the order of { $tutorial }.
 
