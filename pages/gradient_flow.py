@@ -35,18 +35,6 @@ def plan_pair() -> tuple[VariantRun, ...]:
     return view.pair_trainings(config, pair, recipe, training_data(recipe))
 
 
-def train_both() -> None:
-    """Draw the buttons, and what both have learnt."""
-    st.markdown(say("gradient_flow", "train", layers=view.N_LAYERS, width=view.SIZES["d_model"]))
-    plan = experiment_buttons.plan_or_error(plan_pair)
-    # The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
-    start = say("gradient_flow", "train.start")
-    experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_variants(plan_pair()), start=start)
-    if plan is not None:
-        st.caption(say("gradient_flow", "train.time", time=duration(seconds_of(plan))))
-    experiment_buttons.follow(follow_pair, PAGE)
-
-
 def follow_pair(experiment: Experiment[VariantsState]) -> None:
     """Draw how far both are."""
     experiment_buttons.show_progress(experiment, experiment_buttons.variants_status(experiment))
@@ -58,5 +46,11 @@ def follow_pair(experiment: Experiment[VariantsState]) -> None:
 panels.draw_heading("Does the gradient reach the first layer?")
 panels.require_text(current_setup(), say("gradient_flow", "no-text"))
 explore_gradient_flow()
-train_both()
+st.markdown(say("gradient_flow", "train", layers=view.N_LAYERS, width=view.SIZES["d_model"]))
+plan, start = experiment_buttons.plan_or_error(plan_pair), say("gradient_flow", "train.start")
+# The choice is drawn in a fragment of its own, which may have run since: what counts is the one at the click.
+experiment_buttons.draw_buttons(PAGE, plan, lambda _: join_variants(plan_pair()), start=start)
+if plan is not None:
+    st.caption(say("gradient_flow", "train.time", time=duration(seconds_of(plan))))
+experiment_buttons.follow(follow_pair, PAGE)
 panels.code_behind("gradient_flow", gradients.next_token_loss, gradients.backward, gradients.with_variant, EncoderBlock)

@@ -8,8 +8,8 @@ from playground.learn.lesson import shipped_lessons
 from playground.model import Encoder
 from playground.model.blocks import EncoderBlock
 from playground.views.overview import overview_scene, show_overview
+from playground.web import components
 from playground.web.choices.shortcuts import move_focus
-from playground.web.components import drawings
 from playground.web.shared import panels
 from playground.web.shared.navigation import open_requested_page, request_page
 from playground.web.shared.panels import fragment
@@ -23,9 +23,9 @@ SHORT = 10
 
 
 CHIPS = partial(
-    drawings.draw_token_chips, on_click=lambda: move_focus(query=st.session_state[drawings.TOKENS_KEY].clicked)
+    components.draw_token_chips, on_click=lambda: move_focus(query=st.session_state[components.TOKENS_KEY].clicked)
 )
-BOXES = partial(drawings.draw_data_flow, on_open=lambda: request_page(st.session_state["data_flow"].open))
+BOXES = partial(components.draw_data_flow, on_open=lambda: request_page(st.session_state["data_flow"].open))
 
 
 @fragment

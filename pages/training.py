@@ -22,11 +22,6 @@ with run:
     experiment = session_experiments().get(live.PAGE)
     if experiment is not None:
         experiment_buttons.follow(live.follow_curves, live.PAGE)
-        title, icon = say("training", "details"), ":material/monitoring:"
-        details = st.expander(title, icon=icon, key="training_details_open", on_change="rerun")
-        if details.open:
-            with details:
-                experiment_buttons.follow(live.follow_details, live.PAGE)
     answers = st.container()
 with settings:
     live.draw_settings(plan)

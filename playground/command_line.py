@@ -5,9 +5,8 @@ import io
 import json
 import math
 import os
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -23,7 +22,7 @@ from playground.accounting import LABELS, count_parameters
 from playground.charts.palette import COMPONENTS
 from playground.errors import PlaygroundError, TooLargeError
 from playground.limits import MAX_CHARACTERS
-from playground.link.kinds import Param, read_param, write, write_changes
+from playground.link.kinds import Param, write, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import SHARED, write_all
 from playground.link.query import values_of_preset, write_query
@@ -35,8 +34,6 @@ from playground.weights import checkpoint
 
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 """The parameters that are options."""
-
-_WEIGHTS = ("minilm", "english", "random")
 
 SITE = "http://localhost:8501"
 """Where `make run` serves the pages."""
@@ -51,7 +48,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Read the options: `texts` has the link's parameters. Ends the process with code 2 if one is wrong."""
+    """Read the options: `texts` has the link's parameters. Ends the process with code 2 if one is unknown."""
     parser = _Parser(
         prog="playground",
         description="Run a transformer encoder on a sentence: its tokens, parameters, attention, and a link.",
@@ -66,13 +63,13 @@ def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of tables")
     parser.add_argument("--preset", choices=[*PRESETS], help="a named architecture, with random weights")
-    parser.add_argument("--head", type=_read_head, metavar="LAYER.HEAD", help="whose attention is shown, such as 3.1")
+    parser.add_argument("--head", metavar="LAYER.HEAD", help="whose attention is shown, such as 3.1")
     parser.add_argument("--site", default=SITE, help="address of the playground that the link leads to (%(default)s)")
     group = parser.add_argument_group("the link's parameters")
     for key in KEYS:
         _add_option(group, key, SHARED[key])
     options = parser.parse_args(arguments)
-    options.texts = {key: write_all(vars(options)[key]) for key in KEYS if key in options}
+    options.texts = {key: [write(vars(options)[key])] for key in KEYS if key in options}
     if options.text is not None:
         text = sys.stdin.read(2 * MAX_CHARACTERS).strip() if options.text == "-" else options.text
         options.texts["text"] = [text]
@@ -89,35 +86,10 @@ def _add_option(group: argparse._ArgumentGroup, key: str, param: Param) -> None:
             *names, dest=key, action=argparse.BooleanOptionalAction, default=argparse.SUPPRESS, help=shown
         )
         return
-    words = _WEIGHTS if key == "weights" else param.options if param.kind == "choice" else None
-    metavar = "|".join(words) if words else "CHANGES" if param.kind == "notation" else "NUMBER"
     if param.kind == "size":
-        shown += (
-            f" One of {', '.join(f'{stop:g}' if isinstance(stop, float) else str(stop) for stop in param.options)}."
-        )
-    reader = _reader(key, words)
-    group.add_argument(*names, dest=key, type=reader, default=argparse.SUPPRESS, metavar=metavar, help=shown)
-
-
-def _reader(key: str, words: Sequence[str] | None) -> Callable[[str], Any]:
-    def read(text: str) -> Any:
-        value, complaint = read_param(SHARED[key], [text])
-        if words is not None and text not in words:
-            raise argparse.ArgumentTypeError(f"{text!r} is none of {', '.join(words)}")
-        if complaint is not None and SHARED[key].kind == "notation":
-            raise argparse.ArgumentTypeError(complaint)
-        if complaint is not None:
-            raise argparse.ArgumentTypeError(f"{text!r} {complaint}; {write(value)} would work")
-        return value
-
-    return read
-
-
-def _read_head(text: str) -> tuple[int, int]:
-    if not re.fullmatch(r"[0-9]{1,4}\.[0-9]{1,4}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a layer and a head, such as 3.1, both counted from 0")
-    layer, head = text.split(".")
-    return int(layer), int(head)
+        shown += f" One of {', '.join(map(write, param.options))}."
+    metavar = "|".join(param.options) if param.kind == "choice" else "TEXT" if param.kind == "notation" else "NUMBER"
+    group.add_argument(*names, dest=key, default=argparse.SUPPRESS, metavar=metavar, help=shown)
 
 
 MOST_TOKENS = 15
@@ -262,5 +234,6 @@ def open_view(options: argparse.Namespace) -> LinkedView:
         texts |= {key: write_all(value) for key, value in ({"weights": "random"} | preset).items()}
     texts |= options.texts
     if options.head is not None:
-        texts |= {"layer": [str(options.head[0])], "head": [str(options.head[1])]}
+        layer, _, head = options.head.partition(".")
+        texts |= {"layer": [layer], "head": [head]}
     return open_texts(page, texts)

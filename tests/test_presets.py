@@ -4,6 +4,7 @@ import pytest
 
 from playground import count_parameters
 from playground.presets import PRESETS
+from playground.words import say
 
 TOTALS = {
     "minilm-l6": 22_713_216 - 147_840,  # all-MiniLM-L6-v2 without its pooler, 384² + 384
@@ -31,4 +32,5 @@ TOTALS = {
 @pytest.mark.parametrize("name", PRESETS)
 def test_totals_are_the_published_ones(name: str) -> None:
     assert count_parameters(PRESETS[name].config).total == TOTALS[name]
+    assert say("parameters", f"source-{name}")
     assert (PRESETS[name].tokenizer == "vectors") == (PRESETS[name].config.vocab_size == 0)

@@ -35,12 +35,9 @@ def _in_source() -> Iterator[tuple[str, ast.expr, Search]]:
     """Where each regular expression stands, its source, and how it is used."""
     for path in sorted(_ROOT.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.Call):
-                continue
-            place = f"{path.relative_to(_ROOT)}:{node.lineno}"
-            module, _, name = ast.unparse(node.func).rpartition(".")
-            if module == "re" and name in _SEARCHES:
-                yield place, node.args[0], _ONCE.get(name, _find_all)
+            module, _, name = ast.unparse(node.func).rpartition(".") if isinstance(node, ast.Call) else ("", "", "")
+            if isinstance(node, ast.Call) and module == "re" and name in _SEARCHES:
+                yield f"{path.relative_to(_ROOT)}:{node.lineno}", node.args[0], _ONCE.get(name, _find_all)
 
 
 def _write(source: ast.expr) -> str | None:

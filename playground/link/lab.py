@@ -245,10 +245,6 @@ class Lab:
         """Return the key of the run of a sentence, from 0."""
         return self.untouched_key._replace(sentence=sentence, interventions=self.fit_changes(sentence).applied)
 
-    def run_of(self, sentence: int) -> Run:
-        """Return the run of a sentence, from 0; raises as `run`."""
-        return run_sentence(self.source, self.key_of(sentence))
-
     def layer(self, layer: int) -> LayerRun:
         """Return the run with everything that one layer computes; raises as `run`."""
         return trace_layer(self.source, self.run_key, layer)

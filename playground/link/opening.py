@@ -1,7 +1,7 @@
 """A link outside of the app, opened as an object: `open_link`."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -161,7 +161,7 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
         max_parameters: of a model that is run; a larger one can be looked at.
 
     Raises:
-        InputError: no link of a playground, an empty text, or a link of another version.
+        InputError: no link of a playground, or an empty text.
         UnavailableError: a network trained or a file opened in somebody's browser.
         PretrainedError: the trained encoder is not on this machine.
     """
@@ -178,34 +178,22 @@ def open_texts(
     source: Source | None = None,
 ) -> LinkedView:
     """As `open_link`, of what `split_link` gives, computed by `source`."""
-    values, pinned_values, notices = _read_texts(texts, weights)
-    pinned = None
-    if pinned_values is not None:
-        try:
-            pinned = view_of(page, pinned_values, max_parameters=max_parameters)
-        except PlaygroundError as error:  # nothing else of the link is lost by it
-            notices = (*notices, query.of_pinned(str(error)))
-    view = view_of(page, values, notices, pinned, max_parameters, source)
-    names_tokens = values["text"] == params.DEFAULT_TEXT or not {"query", "key"}.isdisjoint(query.normalise(texts))
-    return replace(view, names_tokens=names_tokens, notices=(*view.notices, *_describe_limits(view, texts)))
-
-
-def _read_texts(
-    texts: Texts, weights: Weights | None = None
-) -> tuple[Mapping[str, Any], Mapping[str, Any] | None, tuple[str, ...]]:
-    texts = query.normalise(texts)
-    version = texts.get("v", [query.VERSION])[-1]
-    if version != query.VERSION:
-        raise InputError(
-            f"Another version of the playground made this link, v={quote_text(version, longest=12)}; this one knows "
-            f"v={query.VERSION}."
-        )
+    texts, source = query.normalise(texts), source or Source(max_parameters)
     if weights is not None:
         texts = {key: each for key, each in texts.items() if key != "b_weights"} | {"weights": [weights]}
     has_checkpoint = weights != "random" or checkpoint.minilm_path() is not None
-    values, pinned, sentences = query.read_texts(texts, partial(query.settle, has_checkpoint=has_checkpoint))
-    sentences += split_sentences(values["text"]).notes
-    return values, pinned and values | pinned, tuple(sentences)
+    values, pinned_values, notices = query.read_texts(texts, partial(query.settle, has_checkpoint=has_checkpoint))
+    notices += split_sentences(values["text"]).notes
+    pinned = None
+    if pinned_values is not None:
+        try:
+            pinned = _view_of(page, values | pinned_values, source)
+        except PlaygroundError as error:  # nothing else of the link is lost by it
+            notices.append(query.of_pinned(str(error)))
+    view = _view_of(page, values, source)
+    notices += [*view.lab.fitted_changes.reasons.values(), *_describe_limits(view, texts)]
+    names_tokens = values["text"] == params.DEFAULT_TEXT or not {"query", "key"}.isdisjoint(texts)
+    return replace(view, pinned=pinned, names_tokens=names_tokens, notices=tuple(notices))
 
 
 def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
@@ -241,28 +229,13 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
     return name if name in PAGES else next(iter(PAGES)), texts
 
 
-def view_of(
-    page: str,
-    values: Mapping[str, Any],
-    notices: Iterable[str] = (),
-    pinned: LinkedView | None = None,
-    max_parameters: int = MAX_PARAMETERS,
-    source: Source | None = None,
-) -> LinkedView:
+def _view_of(page: str, values: Mapping[str, Any], source: Source) -> LinkedView:
     """Return the view of settled values, which are of all parameters; raises as `open_link`."""
-    _check_values(values)
-    weights = MINILM if values["weights"] == "minilm" else RANDOM
-    if values["weights"] == "english":
-        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + params.spec_of(values).key)
-    lab = Lab(State(values, weights), source or Source(max_parameters))
-    return LinkedView(page, lab, values, (*notices, *lab.fitted_changes.reasons.values()), pinned=pinned)
-
-
-def _check_values(values: Mapping[str, Any]) -> None:
     if not split_sentences(values["text"]).sentences:
         raise InputError("The text is empty, so there is nothing to look at.")
     if values["weights"] == "english":
-        return
+        weights = WeightsId((BEFORE if values["untrained"] else AFTER) + params.spec_of(values).key)
+        return LinkedView(page, Lab(State(values, weights), source), values)
     if values["weights"] not in ("minilm", "random"):
         origin = "a network trained" if values["weights"] == "trained here" else "a weights file opened"
         raise UnavailableError(
@@ -274,3 +247,5 @@ def _check_values(values: Mapping[str, Any]) -> None:
         raise PretrainedError(
             f"This link needs the trained encoder, which is not on this machine: {checkpoint.HOW_TO_GET_MINILM}."
         )
+    weights = MINILM if values["weights"] == "minilm" else RANDOM
+    return LinkedView(page, Lab(State(values, weights), source), values)

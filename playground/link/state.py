@@ -32,9 +32,6 @@ class WeightsId(str):
         made._owner = owner
         return made
 
-    def __reduce__(self) -> tuple[type["WeightsId"], tuple[str, Owner]]:
-        return WeightsId, (str(self), self._owner)
-
     def owner(self) -> Owner:
         """Return whose weights they are."""
         return self._owner

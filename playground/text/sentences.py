@@ -24,6 +24,7 @@ class Sentences:
     notes: tuple[str, ...]
 
 
+@lru_cache(maxsize=32)
 def split_sentences(text: str, max_sentences: int = MAX_SENTENCES, name: str = "text") -> Sentences:
     """Split `text` into sentences, one a line, within the limits; blank lines are dropped. Never raises.
 

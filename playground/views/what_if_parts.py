@@ -30,7 +30,7 @@ from playground.charts.names import escape_markdown, quote_place, shortened
 from playground.language.answers import score_word
 from playground.language.text import IDS, MASK_ID
 from playground.link.kinds import Changes
-from playground.link.lab import Lab, once, read_text
+from playground.link.lab import Lab, once, read_text, run_sentence
 from playground.link.opening import Focus
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
@@ -78,7 +78,7 @@ def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> 
     run, variants, hidden, sources = lab.run, list_variants(key, lab.run), _find_hidden_word(lab), None
     score: Score = comparison.score_change(run)
     if key.kind == "patches":
-        source = lab.run_of(key.source)
+        source = run_sentence(lab.source, lab.key_of(key.source))
         score, sources = comparison.score_nearness(run, source), {key.source: source.arrays}
     elif key.on_word and hidden is not None:
         score = lambda final: _score_hidden(lab, hidden, final)[:, None]  # noqa: E731

@@ -13,7 +13,7 @@ from playground.web.shared import saving
 from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
 from playground.web.shared.panels import draw_in_turn, run_in_turn, warn_before_reload
 from playground.web.sidebar import controls
-from playground.web.views.exports import export_button
+from playground.web.views.exports import show_export
 
 with run_in_turn():
     menu = pages_by_group()
@@ -23,7 +23,7 @@ with run_in_turn():
     mark_open_group(place_in_menu(page.url_path))
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
     with st.sidebar:
-        draw_expanders = controls.draw(export_button)
+        draw_expanders = controls.draw(show_export)
     controls.draw_phone_controls(menu, page)
     draw_lesson_line()
     saving.begin_page()

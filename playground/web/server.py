@@ -56,10 +56,6 @@ FULL = (
     "you set."
 )
 
-_READING_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-
-_DEFAULT_PORTS = {"http": 80, "https": 443}
-
 
 @dataclass
 class Visitors:
@@ -169,7 +165,7 @@ class Protection:
 def _refuse_foreign(scope: Scope) -> Response | None:
     headers = Headers(scope=scope)
     origin, host = headers.get("origin"), headers.get("host")
-    changes = scope["type"] == "websocket" or scope["method"] not in _READING_METHODS
+    changes = scope["type"] == "websocket" or scope["method"] not in {"GET", "HEAD", "OPTIONS"}
     if not is_host_allowed(host) and not scope["path"].rstrip("/").endswith(PROBES):
         return PlainTextResponse("The playground is not served under this name.", 403)
     if changes and origin is not None and not is_own_origin(origin, host or ""):
@@ -183,7 +179,7 @@ def is_own_origin(origin: str, host: str) -> bool:
         return True
     try:
         page, server = urlsplit(origin), urlsplit(f"//{host}")
-        usual = _DEFAULT_PORTS[page.scheme]
+        usual = {"http": 80, "https": 443}[page.scheme]
         return bool(page.hostname) and (page.hostname, page.port or usual) == (server.hostname, server.port or usual)
     except (KeyError, ValueError):  # another scheme, "null", or no port
         return False

@@ -68,6 +68,7 @@ def test_the_readable_rest_applies_and_a_link_holds_only_so_many() -> None:
     assert "<" not in str(sentences)
     found, sentences = read_changes(",".join(f"{i}.1:zero" for i in range(10 * MAX_CHANGES)))
     assert len(found.made) == MAX_CHANGES
+    assert read_changes(str(found)) == (found, None)
     assert "more than 64 changes" in str(sentences)
 
 

@@ -100,8 +100,9 @@ def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> N
 )
 def test_two_mistakes_on_different_parts_are_named(pair: tuple[str, str]) -> None:
     model = encoder("post", "relu")
-    found = diagnose(model, IDS, theirs(model, KEYS, *pair), KEYS)
-    assert {*pair} in [{*each} for each in found.explanations]
+    plain = theirs(model, KEYS, *pair)
+    for given in (plain, {"final": plain["final"]}):
+        assert {*pair} in [{*each} for each in diagnose(model, IDS, given, KEYS).explanations]
 
 
 def test_noise_is_called_noise_and_a_lower_precision_too() -> None:

@@ -32,7 +32,7 @@ from playground.views.regularisers import (
     show_details,
     tabulate_runs,
 )
-from playground.web.components.drawings import curve_data
+from playground.web.components import curve_data
 from tests.views.scenes import parts_of
 
 N_STEPS = 6

@@ -160,12 +160,6 @@ def drawn_lines(app: AppTest) -> dict[str, Any]:
     return component_data(app, "head_lines")
 
 
-def block_boxes(app: AppTest) -> list[tuple[bool, list[str]]]:
-    """The boxes of the drawn block: of each group whether a residual connection leads past it, and its titles."""
-    groups = component_data(app, "data_flow")["block"]
-    return [(group["residual"], [box["title"] for box in group["boxes"]]) for group in groups]
-
-
 def array(traces: list[dict[str, Any]], trace: int = 0, name: str = "z") -> NDArray[Any]:
     """One array of a chart, as it travels: base64, or a list."""
     value = traces[trace][name]

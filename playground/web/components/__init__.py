@@ -1,14 +1,26 @@
-"""What Streamlit lacks: what the browser does on a page's behalf; a folder of files for each component."""
+"""What Streamlit lacks: drawings, and what the browser does on a page's behalf; a folder of files for each."""
 
+import math
 import secrets
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import groupby
 from pathlib import Path
 from string import Template
 from typing import Any
 
 import streamlit as st
 from streamlit.components.v2.bidi_component.state import ComponentResult
+
+from playground.accounting.shapes import Stage
+from playground.charts import palette
+from playground.charts.chart import LabelledBars, Lines
+from playground.charts.draw import chart_label
+from playground.charts.figure import Figure
+from playground.charts.heads import thickest_line
+from playground.limits import MAX_ADDRESS
 
 _FOLDER = Path(__file__).parent
 
@@ -127,3 +139,231 @@ def hide(keys: Collection[str]) -> None:
 def show_only(keys: Collection[str]) -> None:
     """Hide everything on the page but notices and these containers."""
     _style(_SINGLE.substitute(shown=", ".join([".stAlert", *(f".st-key-{key}" for key in keys)])))
+
+
+# --- drawings
+
+FOCUS_KEY, CHANGES_KEY, TOKENS_KEY = "focus_line", "change_chips", "token_chips"
+
+_ANSWERED = "_copy_link_answered"
+"""Session key of the number of the last click on the link that a run has answered."""
+
+_curves, _bars, _legend, _frame = map(load_component, ("curves", "labelled_bars", "legend", "cell_frame"))
+_head_lines, _picture_buttons, _copy_link = map(load_component, ("head_lines", "save_picture", "copy_link"))
+_focus_line, _change_chips, _token_chips = map(load_component, (FOCUS_KEY, CHANGES_KEY, TOKENS_KEY))
+_flow = load_component("data_flow")
+
+
+def draw_curves(key: str, figure: Figure, *, alt: str) -> None:
+    """Draw a figure of lines, at the size that Plotly draws it."""
+    _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
+
+
+def curve_data(figure: Figure) -> dict[str, Any]:
+    """Return a figure's lines, axes and titles for the script."""
+    layout, x, y = figure["layout"], figure["layout"]["xaxis"], figure["layout"]["yaxis"]
+    return {
+        "lines": [_line(trace) for trace in figure["data"]],
+        "x": list(x["range"]),
+        "y": list(y["range"]) if "range" in y else None,
+        "titles": [x["title"]["text"], y["title"]["text"]],
+        "log": y.get("type") == "log",
+        "percent": "%" in y.get("tickformat", ""),
+        "height": layout["height"],
+        "legend": layout["showlegend"],
+    }
+
+
+def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
+    points = [(_short(x), _short(y)) for x, y in zip(trace["x"], trace["y"], strict=True) if math.isfinite(y)]
+    marker = trace.get("marker", {})
+    return {
+        "x": [x for x, _ in points],
+        "y": [y for _, y in points],
+        "name": trace.get("name") if trace.get("showlegend", True) else None,
+        "colour": trace["line"]["color"],
+        "width": trace["line"]["width"],
+        "dash": trace["line"].get("dash") or "solid",
+        "dots": "markers" in trace["mode"] and marker.get("opacity") != 0,
+        "cross": marker.get("symbol") == "x",
+        "note": trace["text"][-1] if "text" in trace else None,
+    }
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.4g}")
+
+
+def draw_bars(key: str, bars: LabelledBars[Any]) -> None:
+    """Draw bars."""
+    alt, finite = bars.alt, [place for place, value in enumerate(bars.values) if math.isfinite(value)]
+    if finite:
+        longest = max(finite, key=lambda place: abs(bars.values[place]))
+        alt = f"{alt}. The longest bar is {bars.texts[longest]}, at {bars.labels[longest]}."
+    data = {
+        "labels": list(bars.labels),
+        "values": [float(f"{value:.5g}") if math.isfinite(value) else None for value in bars.values],
+        "colours": list(bars.colours),
+        "texts": list(bars.texts),
+        "title": bars.title,
+        "alt": alt,
+    }
+    _bars(key=f"{key}_drawing", data=data)
+
+
+def draw_legend(key: str, entries: Sequence[Mapping[str, str]]) -> None:
+    """Draw entries: `name`, CSS `colour`, Plotly's `dash`, `state` (`done`, `growing`, `coming`)."""
+    _legend(key=key, data={"entries": entries})
+
+
+@dataclass(frozen=True)
+class CellFrame:
+    """A frame over one cell of a chart, moved by a click or the arrow keys."""
+
+    container: str
+    """Key of the chart's container."""
+    selected: tuple[int, int] | None
+    """(row, column)"""
+    rows: range | None
+    """The vertical axis's names of its cells; None: there is one, 0."""
+    columns: range | None
+    on_click: Callable[[], None]
+    """Finds the cell by `clicked_cell`."""
+    label: str
+    """What the arrow keys move."""
+    is_mosaic: bool = False
+    """Whether cells are equal shares of the picture, from its top left corner."""
+    opens: str = ""
+    """Key of the container that a press brings into the window."""
+    least_width: int = 0
+    """Pixels of the chart below which it is scrolled sideways; 0: none."""
+
+    def draw(self) -> None:
+        """Draw the frame, inside the chart's container."""
+        data = {
+            "container": self.container,
+            "selected": self.selected,
+            "rows": self.rows and [self.rows[0], self.rows[-1]],
+            "columns": self.columns and [self.columns[0], self.columns[-1]],
+            "mosaic": self.is_mosaic,
+            "opens": self.opens,
+            "leastWidth": self.least_width,
+            "label": self.label,
+            "colour": palette.FOCUS,
+        }
+        _frame(key=f"{self.container}_frame", data=data, on_clicked_change=self.on_click)
+
+
+def clicked_cell(container: str) -> tuple[int | None, int | None]:
+    """Return the clicked row and column, or None."""
+    frame = st.session_state.get(f"{container}_frame")
+    match frame and frame.clicked:
+        case [int(row), int(column)]:
+            return row, column
+    return None, None
+
+
+def draw_head_lines(key: str, lines: Lines, *, alt: str, on_click: Callable[[], None]) -> None:
+    """Draw a head's lines; `on_click` finds what was clicked by `clicked_tokens`."""
+    label = f"{alt} {thickest_line(lines)}".strip()
+    data = {**asdict(lines), "dots": palette.ATTENTION, "alt": label, "colour": palette.FOCUS}
+    _head_lines(key=f"{key}_drawing", data=data, on_clicked_change=on_click)
+
+
+def clicked_tokens(key: str) -> dict[str, Any]:
+    """Return the clicked `query` and `key`, or one of them."""
+    drawing = st.session_state.get(f"{key}_drawing")
+    clicked = drawing and drawing.clicked
+    return {name: clicked[name] for name in ("query", "key") if name in clicked} if isinstance(clicked, dict) else {}
+
+
+def draw_picture_buttons(key: str, *, chart: str, name: str) -> None:
+    """Draw the buttons PNG and SVG for the chart in the container `chart`; `name` is the file's stem."""
+    _picture_buttons(key=key, data={"chart": chart, "name": name}, width="content")
+
+
+def draw_focus_line(on_move: Callable[[], None], **data: Any) -> None:
+    """Draw the focus; a move is in the session as `KEY.moved`."""
+    _focus_line(key=FOCUS_KEY, data={**data, "colour": palette.FOCUS}, on_moved_change=on_move)
+
+
+def draw_chips(
+    chips: Sequence[Mapping[str, str | bool]], on_switch: Callable[[], None], on_take_back: Callable[[], None]
+) -> None:
+    """Draw changes: `text` as in the link, `name`, `is_on`, `reason` why it cannot apply, `note` what it waits for.
+
+    A press is in the session as `KEY.switched`, or as `KEY.taken`.
+    """
+    data = {"chips": chips, "colour": palette.CHANGE}
+    _change_chips(key=CHANGES_KEY, data=data, on_switched_change=on_switch, on_taken_change=on_take_back)
+
+
+def draw_token_chips(
+    chips: Sequence[tuple[str, str, str, str]],
+    *,
+    query: int | None = None,
+    key: int | None = None,
+    on_click: Callable[[], None] | None = None,
+    name: str = TOKENS_KEY,
+) -> None:
+    """Draw tokens: (piece, id, kind, explanation), kind being `plain`, `special`, `unknown` or `padding`.
+
+    A press is in the session as `clicked` under `name`.
+    """
+    data = {
+        "chips": [list(chip) for chip in chips],
+        "query": query,
+        "key": key,
+        "colour": palette.FOCUS,
+        "opens": on_click is not None,
+    }
+    _token_chips(key=name, data=data, on_clicked_change=on_click or (lambda: None))
+
+
+_PAGES = {"embeddings": "parameters", "attention": "attention", "feed_forward": "parameters", "norms": "norms"}
+
+
+def draw_data_flow(
+    stages: Sequence[Stage], n_layers: int, on_open: Callable[[], None] | None = None, *, key: str = "data_flow"
+) -> None:
+    """Draw the boxes, and residual connections around them; a press is in the session as `<key>.open`, the page."""
+    inside = [i for i, stage in enumerate(stages) if stage.in_block]
+    first, last = inside[0], inside[-1]
+    block = groupby(stages[first : last + 1], key=lambda stage: stage.residual)
+    data = {
+        "before": [_box(stage) for stage in stages[:first]],
+        "block": [{"residual": number > 0, "boxes": [_box(stage) for stage in run]} for number, run in block],
+        "after": [_box(stage) for stage in stages[last + 1 :]],
+        "times": f"{n_layers} blocks, one after the other" if n_layers > 1 else "1 block",
+        "line": palette.RESIDUAL,
+        "opens": on_open is not None,
+    }
+    _flow(key=key, data=data, on_open_change=on_open or (lambda: None))
+
+
+def _box(stage: Stage) -> dict[str, object]:
+    is_sum = stage.in_block and stage.component is None
+    page = "norms" if is_sum else "attention" if stage.component is None else _PAGES[stage.component]
+    lines = [] if is_sum else [stage.shape]
+    if stage.parameters:
+        lines.append(f"{stage.parameters:,} params")
+    if stage.share:
+        lines.append(f"{stage.share:.0%} of the work")
+    colour = palette.COMPONENTS[stage.component] if stage.component else palette.RESIDUAL
+    return {"title": stage.title, "lines": lines, "colour": colour, "page": page, "sum": is_sum}
+
+
+def draw_copy_link(key: str, version: str, more: Mapping[str, list[str]], *, is_small: bool = False) -> None:
+    """Draw the button in a fragment, whose run comes after those of earlier choices; `more` goes with the link."""
+    data = {
+        "version": version,
+        "more": dict(more),
+        "longest": MAX_ADDRESS,
+        "answered": st.session_state.get(_ANSWERED),
+        "isSmall": is_small,
+    }
+    _copy_link(key=key, data=data, on_asked_change=partial(_answer, key))
+
+
+def _answer(key: str) -> None:
+    st.session_state[_ANSWERED] = st.session_state[key].asked

@@ -41,8 +41,7 @@ from playground.web.choices.setup import (
     settle_tokens,
     trained_network,
 )
-from playground.web.components import ask_before_reload
-from playground.web.components.drawings import CHANGES_KEY, Chip, draw_chips, draw_token_chips
+from playground.web.components import CHANGES_KEY, ask_before_reload, draw_chips, draw_token_chips
 from playground.web.session import caches, own_models
 from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.session.own_models import session_experiments
@@ -188,10 +187,11 @@ def draw_change_chips() -> None:
     if not setup.changes:
         return
     tokens, fitted, waits = _read_text(setup)
-    groups, chips = _group(setup), []
+    groups, chips = _group(setup), list[dict[str, str | bool]]()
     for group, is_on in groups:
         reason = name_tokens(next((fitted.reasons[each] for each in group if each in fitted.reasons), ""), tokens)
-        chips.append(Chip(_write_group(group), name_changes(group, tokens), is_on, reason, waits if is_on else ""))
+        told = {"reason": reason, "note": waits if is_on else ""}
+        chips.append({"text": _write_group(group), "name": name_changes(group, tokens), "is_on": is_on, **told})
     with st.container(key=f"{CHANGES_KEY}_line", horizontal=True, vertical_alignment="center", gap="small"):
         draw_chips(chips, _switch, _take_back)
         if len(groups) > 1:

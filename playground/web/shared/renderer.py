@@ -25,6 +25,7 @@ from playground.link.params import FOCUS, PARAMS, SHARED
 from playground.pages import page_at
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_weight
+from playground.web import components
 from playground.web.choices import widgets
 from playground.web.choices.setup import (
     current_focus,
@@ -36,8 +37,7 @@ from playground.web.choices.setup import (
     pinned_setup,
 )
 from playground.web.choices.shortcuts import choose, choose_places, move_focus
-from playground.web.components import drawings, request_scroll
-from playground.web.components.drawings import FOCUS_KEY, CellFrame, draw_focus_line
+from playground.web.components import FOCUS_KEY, CellFrame, draw_focus_line, request_scroll
 from playground.web.shared import panels, saving
 from playground.web.shared.navigation import page_named
 from playground.words import say
@@ -241,11 +241,11 @@ class _Renderer:
             match drawn.chart:
                 case chart.HeadLines() as drawn_lines:
                     lines = drawn_lines.lines(drawn.subject)
-                    drawings.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
+                    components.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
                 case chart.LabelledBars() as bars:
-                    drawings.draw_bars(drawn.key, bars)
+                    components.draw_bars(drawn.key, bars)
                 case chart.Chart(grows=True):
-                    drawings.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
+                    components.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:
                     label = chart_label(drawn.alt, drawn.figure)
                     st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=_MODE_BAR)
@@ -307,7 +307,7 @@ def _press(button: Button) -> None:
 
 
 def _take_line(key: str) -> None:
-    move_focus(**drawings.clicked_tokens(key))
+    move_focus(**components.clicked_tokens(key))
 
 
 def _row_chooser(
@@ -338,7 +338,7 @@ def _find_cell(places: Mapping[str, int], side: Side | None) -> int | None:
 
 def take_click(container: str, sides: Sequence[Side | None]) -> None:
     """Choose what the clicked row and column stand for; for callbacks."""
-    for side, at in zip(sides, drawings.clicked_cell(container), strict=True):
+    for side, at in zip(sides, components.clicked_cell(container), strict=True):
         if side is not None and at is not None and at in side[1]:
             choose_places(**{side[0]: side[1][at]})
 

@@ -27,8 +27,7 @@ from playground.link.query import VERSION
 from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
-from playground.web.components import show_only
-from playground.web.components.drawings import draw_picture_buttons
+from playground.web.components import draw_picture_buttons, show_only
 from playground.web.session.services import services
 from playground.words import say
 

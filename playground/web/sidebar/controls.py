@@ -33,7 +33,7 @@ from playground.web.choices.setup import (
     trained_network,
 )
 from playground.web.choices.shortcuts import follow_move, weights_chosen
-from playground.web.components.drawings import draw_copy_link
+from playground.web.components import draw_copy_link
 from playground.web.shared import saving
 from playground.web.shared.navigation import current_page, open_requested_page, request_page
 from playground.web.shared.panels import as_one_element, fragment
@@ -53,7 +53,7 @@ EXPERT = "expert"
 """Key of the experts' expander, whose widgets are drawn only while it is open: two dozen, on every page."""
 
 
-def draw(export_button: Callable[[], None]) -> Callable[[], None]:
+def draw(export: Callable[[], None]) -> Callable[[], None]:
     """Draw the sidebar; return the function that fills its expanders, after the page."""
     open_requested_page()
     with st.container(key="state_bar", horizontal=True, gap="small"):
@@ -64,29 +64,32 @@ def draw(export_button: Callable[[], None]) -> Callable[[], None]:
     with st.expander(say("sidebar", "folded"), icon=":material/settings:") if is_folded else st.container():
         setup, locked = draw_text_and_weights()
         _draw_presets()
-        _open_if_asked(setup, locked)
+        hidden, defaults = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}, params.default_values(setup.values)
+        st.session_state.setdefault(EXPERT, any(setup[key] != defaults[key] for key in hidden))
         expert = st.expander("Expert", icon=":material/tune:", key=EXPERT, on_change="rerun")
     more = st.expander("More", icon=":material/more_horiz:")
-    draw_glossary()
+    glossary = st.expander("Glossary", icon=":material/menu_book:", key="glossary", on_change="rerun")
+    if glossary.open:
+        glossary.markdown(GLOSSARY)
     label, icon = say("sidebar", "reset"), ":material/restart_alt:"
     st.button(label, key="reset", icon=icon, on_click=shortcuts.reset_everything, width="stretch")
 
     def draw_expanders() -> None:
-        with expert:
-            _draw_expert(setup, locked, is_open=bool(expert.open))
+        if expert.open:
+            with expert:
+                _draw_expert(setup, locked)
         with more:
-            export_button()
+            _draw_export_button(export)
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
             saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
 
     return draw_expanders
 
 
-def draw_glossary() -> None:
-    """Draw an expander with every term."""
-    panel = st.expander("Glossary", icon=":material/menu_book:", key="glossary", on_change="rerun")
-    if panel.open:
-        panel.markdown(GLOSSARY)
+@fragment
+def _draw_export_button(export: Callable[[], None]) -> None:
+    if st.button("Take it with you", key="export", icon=":material/download:", width="stretch"):
+        export()
 
 
 @fragment
@@ -169,22 +172,11 @@ def _start_from() -> None:
         st.session_state["preset"] = None  # a shortcut, not a choice that lasts
 
 
-def _open_if_asked(setup: Lab, locked: Collection[str]) -> None:
-    hidden, defaults = {*ARCHITECTURE, *_TOKENS} - {*IN_SIGHT, *locked}, params.default_values(setup.values)
-    st.session_state.setdefault(EXPERT, any(setup[key] != defaults[key] for key in hidden))
-
-
-def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
-    groups = _expert_groups(setup, locked)
-    if not is_open:
-        return
-    if setup["weights"] == "minilm":
-        label, icon = say("sidebar", "unlock"), ":material/lock_open:"
-        st.button(label, key="unlock", icon=icon, on_click=_unlock, width="stretch")
-    for title, group in groups.items():
-        if any(group.values()):
+def _draw_expert(setup: Lab, locked: Collection[str]) -> None:
+    for title, keys in _expert_groups(setup, locked).items():
+        if keys:
             st.markdown(f"**{title}**")
-        for key in (key for key, is_shown in group.items() if is_shown):
+        for key in keys:
             if key == "seed":
                 widgets.number(key)
             else:
@@ -193,17 +185,11 @@ def _draw_expert(setup: Lab, locked: Collection[str], *, is_open: bool) -> None:
                 widgets.draw(key, disabled=key in locked or is_files, **options)
 
 
-def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, bool]]:
-    """Return the settings by their groups' titles, and whether each has an effect now."""
+def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, list[str]]:
+    """Return the settings that have an effect now, by their groups' titles."""
     elsewhere = {*_TOKENS} | ({*IN_SIGHT} if _are_decided(setup) else {*IN_SIGHT} - {*locked})
-    groups = {
-        group.capitalize(): {
-            key: SETTINGS[key].has_effect(setup.values)
-            for key in ARCHITECTURE
-            if SETTINGS[key].group == group and key not in elsewhere
-        }
-        for group in get_args(SettingGroup)
-    }
+    shown = [key for key in ARCHITECTURE if key not in elsewhere and SETTINGS[key].has_effect(setup.values)]
+    groups = {name: [key for key in shown if SETTINGS[key].group == name] for name in get_args(SettingGroup)}
     has_tokenizer = trained_network(setup) is None and not setup.state.is_english
     no_effect = {
         "tokenizer": not has_tokenizer,
@@ -211,11 +197,8 @@ def _expert_groups(setup: Lab, locked: Collection[str]) -> dict[str, dict[str, b
         "table_rows": not has_tokenizer or setup.weights != "random" or setup.state.takes_vectors,
         "seed": "seed" in locked,
     }
-    return groups | {say("sidebar", "tokens"): {key: not no_effect.get(key, False) for key in _TOKENS}}
-
-
-def _unlock() -> None:
-    shortcuts.choose_values({key: current_value(key) for key in params.LOCKED} | {"weights": "random"})
+    tokens = [key for key in _TOKENS if not no_effect.get(key, False)]
+    return {name.capitalize(): keys for name, keys in groups.items()} | {say("sidebar", "tokens"): tokens}
 
 
 def _open_saved_link(file: UploadedFile) -> None:

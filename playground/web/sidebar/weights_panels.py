@@ -37,8 +37,8 @@ from playground.web.session.own_models import UploadedWeights, session_experimen
 from playground.web.session.services import services
 from playground.web.shared import saving
 from playground.web.shared.experiment_buttons import pending_sentence
-from playground.web.shared.navigation import page_named, request_page
-from playground.web.shared.panels import fragment, start_comparison
+from playground.web.shared.navigation import page_named
+from playground.web.shared.panels import fragment
 from playground.words import say
 
 # --- the small English
@@ -68,15 +68,7 @@ def draw_english(setup: Lab) -> None:
     if setup.text.sentences:
         _draw_unknown(setup)
     widgets.switch("untrained")
-    with st.container(horizontal=True, gap="small"):
-        st.button("Back to MiniLM", key="back_to_minilm", icon=":material/undo:", on_click=back_to_minilm)
-        label, compare = say("sidebar", "compare"), partial(_compare_training, setup)
-        st.button(label, key="compare_training", on_click=compare, type="tertiary", help=say("sidebar", "compare.help"))
-
-
-def _compare_training(setup: Lab) -> None:
-    start_comparison({**setup.values, "untrained": True}, {**setup.values, "untrained": False})
-    request_page("compare")
+    st.button("Back to MiniLM", key="back_to_minilm", icon=":material/undo:", on_click=back_to_minilm)
 
 
 def _draw_unknown(setup: Lab) -> None:

@@ -188,11 +188,9 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
 
 
 def _describe(attempt: Attempt) -> str:
-    if attempt.outcome == "given up":
-        return say("exercises", "given-up")
-    if attempt.outcome == "found":
-        return say("exercises", "is-found", n=attempt.tries)
-    return say("exercises", "tries", n=attempt.tries) if attempt.tries else say("exercises", "first")
+    if attempt.outcome == "open" and not attempt.tries:
+        return say("exercises", "first")
+    return say("exercises", f"is-{attempt.outcome.replace(' ', '-')}", n=attempt.tries)
 
 
 # --- the form of each kind of answer, and how it is read

@@ -1,4 +1,4 @@
-"""The button “Take it with you” and its dialog: code, and the run's data."""
+"""The dialog “Take it with you”: code, and the run's data."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -7,7 +7,6 @@ import streamlit as st
 
 from playground.accounting.readable import in_units
 from playground.config import ModelConfig
-from playground.errors import InputError
 from playground.export import data
 from playground.export.code import Place, export_pair, export_run, export_training
 from playground.export.written import FILE_NAME, Export, save_weights
@@ -21,7 +20,7 @@ from playground.web.session.experiments import training_data
 from playground.web.session.services import services
 from playground.web.shared import panels
 from playground.web.shared.navigation import current_page
-from playground.web.shared.panels import PageEndError, draw_in_turn, fragment
+from playground.web.shared.panels import PageEndError, draw_in_turn
 from playground.web.shared.renderer import session_view
 from playground.web.shared.saving import current_link, file_name
 from playground.web.views.training import make_plan
@@ -31,15 +30,16 @@ _READ = """import json, numpy as np
 run = np.load("{file}", allow_pickle=False)
 about, array = json.loads(str(run["about"])), run["{name}"]"""
 
-BUTTON = "export"
-"""Key of the button; those of the downloads are it and the kind."""
+KEY = "export"
+"""What the keys of the downloads begin with."""
 
 
 # --- the code of what is on the screen
 
 
 def _export_encoder() -> Export:
-    setup = _setup_with_text()
+    setup = current_setup()
+    panels.require_text(setup, say("sidebar", "data.no-text"))
     run = caches.run_sentence(setup.untouched_key)
     focus = current_focus(run)
     is_own = setup.weights not in ("random", "minilm")
@@ -58,8 +58,9 @@ def _export_encoder() -> Export:
 
 def _export_pair() -> Export:
     is_example = current_value("encdec_source") == "trained example"
-    setup = current_setup() if is_example else _setup_with_text()
-    pair = find_pair(setup, session_view("encoder-decoder").values)
+    if not is_example:
+        panels.require_text(current_setup(), say("sidebar", "data.no-text"))
+    pair = find_pair(current_setup(), session_view("encoder-decoder").values)
     widgets = "encdec_example" if is_example else "encdec"
     trained = caches.APP.trained_pair(pair.weights)
     own = None if trained is None else save_weights(trained)
@@ -74,13 +75,6 @@ def _export_training(config: ModelConfig, recipe: Recipe) -> Export:
         return export_training(config, recipe, training_data(recipe))
 
 
-def _setup_with_text() -> Lab:
-    setup = current_setup()
-    if not setup.text.sentences:
-        raise InputError(say("sidebar", "data.no-text"))
-    return setup
-
-
 EXPORTS: dict[str, Callable[[], Export]] = {
     "encoder": _export_encoder,
     "encoder–decoder": _export_pair,
@@ -90,13 +84,6 @@ EXPORTS: dict[str, Callable[[], Export]] = {
 
 
 # --- the dialog
-
-
-@fragment
-def export_button() -> None:
-    """Draw the button."""
-    if st.button("Take it with you", key=BUTTON, icon=":material/download:", width="stretch"):
-        show_export()
 
 
 @st.dialog("Take it with you", width="large")
@@ -137,7 +124,7 @@ def draw_code() -> None:
 def _offer(
     name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
 ) -> None:
-    key, icon = f"{BUTTON}_{name.rpartition('.')[2]}", ":material/download:"
+    key, icon = f"{KEY}_{name.rpartition('.')[2]}", ":material/download:"
     st.download_button(
         f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
     )

@@ -6,7 +6,7 @@ from dataclasses import replace
 import streamlit as st
 
 from playground.accounting.readable import duration
-from playground.charts.chart import Paragraph
+from playground.charts.chart import Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.link import params
 from playground.link.params import ABLATION, COMPARED, FIELDS, TASK_TITLES
@@ -17,7 +17,7 @@ from playground.training.variants import REGULARISERS, SIZES, VariantRun, Varian
 from playground.views import regularisers as view
 from playground.web.choices import widgets
 from playground.web.choices.setup import current_setup, current_value
-from playground.web.components.drawings import draw_legend
+from playground.web.components import draw_legend
 from playground.web.session import experiments, own_models
 from playground.web.session.experiments import Experiment
 from playground.web.shared import experiment_buttons, panels
@@ -38,10 +38,6 @@ def draw_regularisers() -> None:
         experiment_buttons.follow(follow_curves, PAGE)
         # Here and not beside the curves: a whole rerun of the page ends by putting right what the address says.
         widgets.choice(f"{PAGE}_measure", "Curves of")
-        details = st.expander("All effects", icon=":material/table:", key=f"{PAGE}_details_open", on_change="rerun")
-        if details.open:
-            with details:
-                experiment_buttons.follow(follow_details, PAGE)
     render(view.show_ready())
 
 
@@ -115,15 +111,11 @@ def draw_answer(plan: Sequence[VariantRun] | None) -> None:
 
 
 def follow_curves(experiment: Experiment[VariantsState]) -> None:
-    """Draw how far the runs are, and their curves by now."""
+    """Draw how far the runs are, their curves, and what they measure by now."""
     experiment_buttons.show_progress(experiment, experiment_buttons.variants_status(experiment))
     scene, live = Scene(state_of(experiment)), Live(widgets={"legend": draw_legend})
-    render(view.show_curves(scene, read_options(PAGE), grows=not experiment.ended), scene, live)
-
-
-def follow_details(experiment: Experiment[VariantsState]) -> None:
-    """Draw what the runs measure by now."""
-    render(view.show_details(), Scene(state_of(experiment)))
+    curves = view.show_curves(scene, read_options(PAGE), grows=not experiment.ended)
+    render([*curves, Panel("", "All effects", tuple(view.show_details()), ":material/table:")], scene, live)
 
 
 def state_of(experiment: Experiment[VariantsState]) -> VariantsState:

@@ -1,14 +1,15 @@
 """The live page Training: settings, a run that is followed, and its network."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
 from playground.accounting.readable import duration
-from playground.charts.chart import Item, Paragraph
+from playground.charts.chart import Panel, Paragraph
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
 from playground.jobs import JobStatus
@@ -177,27 +178,22 @@ def draw_answer(plan: Plan | None) -> None:
 
 
 def follow_curves(experiment: Experiment[TrainingState]) -> None:
-    """Draw the progress bar and the curves so far."""
+    """Draw the progress bar, the curves so far, and how each step went."""
     experiment_buttons.show_progress(experiment, status_sentence(experiment))
     if experiment.status == "failed":
         st.error(experiment.error)
-    _render(experiment, partial(view.show_curves, grows=not experiment.ended))
-
-
-def follow_details(experiment: Experiment[TrainingState]) -> None:
-    """Draw how each step went."""
-    _render(experiment, partial(view.show_details, grows=not experiment.ended))
+    if experiment.state is not None:
+        scene, grows = Scene(experiment.state), not experiment.ended
+        details = tuple(view.show_details(scene, grows=grows))
+        panel = Panel("", say("training", "details"), details, ":material/monitoring:")
+        render([*view.show_curves(scene, grows=grows), panel], scene)
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:
     """Draw one head's attention while it is learnt."""
-    _render(experiment, partial(view.show_attention, options=read_options(PAGE)))
-
-
-def _render(experiment: Experiment[TrainingState], show: Callable[[Scene[TrainingState]], Iterator[Item]]) -> None:
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        render(show(scene), scene)
+        render(view.show_attention(scene, read_options(PAGE)), scene)
 
 
 def status_sentence(experiment: Experiment[TrainingState]) -> str:
@@ -222,25 +218,18 @@ def status_sentence(experiment: Experiment[TrainingState]) -> str:
 def offer_network(trained: TrainedNetwork) -> None:
     """Draw what can be done with a network."""
     st.caption(describe_origin(trained, current_value("run")))
+    name = f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors"
+    look: Any = {"key": "training_look", "icon": ":material/visibility:", "type": "primary"}
+    take: Any = {
+        "key": "training_download",
+        "mime": "application/octet-stream",
+        "icon": ":material/download:",
+        "on_click": "ignore",
+    }
     with st.container(horizontal=True):
-        st.button(
-            say("training", "look"),
-            key="training_look",
-            icon=":material/visibility:",
-            type="primary",
-            on_click=shortcuts.choose_run,
-            args=(trained,),
-            help=say("training", "look.help"),
-        )
-        st.download_button(
-            say("training", "download"),
-            services().turns.defer(lambda: save(trained)),
-            file_name=f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors",
-            mime="application/octet-stream",
-            key="training_download",
-            icon=":material/download:",
-            on_click="ignore",
-        )
+        label, help_text = say("training", "look"), say("training", "look.help")
+        st.button(label, on_click=shortcuts.choose_run, args=(trained,), help=help_text, **look)
+        st.download_button(say("training", "download"), services().turns.defer(lambda: save(trained)), name, **take)
     st.caption(say("training", "keep-link") if own_models.is_shared(trained) else say("training", "keep-file"))
 
 

@@ -130,9 +130,6 @@ def _draw_measurement(name: str, lab: Lab, sweep: SweepKey) -> None:
 
 # --- every kind of change
 
-CHOSEN_HEAD, EVERY_HEAD = "the chosen head", "every head"
-CHOSEN_LAYER, EVERY_LAYER = "the chosen layer", "every layer"
-
 TITLES = {title: (name, implied) for name, kind in KINDS.items() for title, implied in kind.titles.items()}
 """Kinds, and the arguments that are settled, by what the menu calls them."""
 
@@ -162,10 +159,10 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
     match choice:
         case "head" | "own head":
             if choice == "head" or values["point"] in HEAD_POINTS:
-                is_every = _pick("Where", (CHOSEN_HEAD, EVERY_HEAD), "head") == EVERY_HEAD
-                values["head"] = None if is_every else focus.head
+                is_one = _pick("Where", ("the chosen head", "every head"), "head") == "the chosen head"
+                values["head"] = focus.head if is_one else None
         case "layers":
-            if _pick("In which layers", (EVERY_LAYER, CHOSEN_LAYER), "layers") == EVERY_LAYER:
+            if _pick("In which layers", ("every layer", "the chosen layer"), "layers") == "every layer":
                 values["layers"] = range(config.n_layers)
         case "sublayer":
             names = {name: sublayer for sublayer, name in SUBLAYERS.items()}
@@ -197,5 +194,4 @@ def _choose(choice: str, values: dict[str, Any], focus: Focus, config: ModelConf
 
 
 def _pick(label: str, options: Sequence[str], key: str) -> str:
-    chosen = st.segmented_control(label, options, default=options[0], required=True, key=f"compose_{key}")
-    return chosen or options[0]
+    return st.segmented_control(label, options, default=options[0], required=True, key=f"compose_{key}") or options[0]

@@ -15,7 +15,7 @@ level = Level { $level }: { $n } exercises
 do-list = All exercises
 
 first = What do you expect? Answer first; then the app computes it.
-tries = Not yet, after { $n ->
+is-open = Not yet, after { $n ->
         [one] { $n } try
        *[other] { $n } tries
     }.
@@ -23,7 +23,7 @@ is-found = You have found it, in **{ $n ->
         [one] { $n } try
        *[other] { $n } tries
     }**.
-given-up = You have given up.
+is-given-up = You have given up.
 
 about = Level { $level } · { $topic }
 computing = This is computed for you, which may take a moment.

@@ -3,7 +3,7 @@
 setting-text = Your text, one sentence a line
     .help = Every line is a sentence of its own.
 setting-sentence = Sentence to look at
-    .help = Counted from 1.
+    .help = The sentence of your text that every page shows, counted from 1.
 setting-weights = Weights
     .help = minilm: a trained encoder. english: small encoders that learnt a small English, in every architecture. random: drawn from the seed, in any shape. mine: a file that you have saved, of a tutorial's model or another encoder. trained here: what you have trained on the Training page.
 setting-untrained = before training

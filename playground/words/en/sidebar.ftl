@@ -7,7 +7,6 @@ preset = Start from
     .placeholder = a named architecture …
     .help = Sets the architecture and the tokens to a tutorial's or a paper's, with random weights. A tutorial with an example text brings that too.
 reset = Reset everything
-unlock = Unlock: same shape, random weights
 lines = Each line is a sentence of its own, in code too: no token sees another line.
 tokens = Tokens, masks and chance
 front = Your sentence, in English
@@ -35,8 +34,6 @@ minilm-moves = Moving a control opens a trained encoder of the small English.
 minilm-train = MiniLM is too large to train here: the controls show its kind in small, which is trained instead.
 
 nearest = :orange-badge[nobody has trained this one yet] The page shows the nearest that is there: **{ $name }**.
-compare = Compare both
-    .help = Before and after training, side by side.
 new-words = :orange-badge[{ $n } of { $tokens } tokens are new to it] { $words }. Sentences that it knows:
 too-long = Training would take about { $time }; this server trains for { $most } at most.
 train = Train it, about { $time }

@@ -16,7 +16,7 @@ from tests.web.app_test import drawn_bars, working
 def test_bars_reach_the_browser_as_they_are_and_what_is_no_number_as_none() -> None:
     def script() -> None:
         from playground.charts.chart import LabelledBars
-        from playground.web.components.drawings import draw_bars
+        from playground.web.components import draw_bars
 
         bars = LabelledBars[None](
             key="some", alt="Bars", caption="", labels=["<b>", "x", "y"], values=[0.5, -1.25, float("nan")],

@@ -7,7 +7,7 @@ import numpy as np
 
 from playground.training.network import Evaluation, History, Measure
 from playground.views.training import draw_gradients, draw_losses
-from playground.web.components.drawings import curve_data
+from playground.web.components import curve_data
 
 BATCHES = [2.123456] * 40
 LOOKS = [

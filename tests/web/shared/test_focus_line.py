@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.web import components
 from playground.web.choices import setup
-from playground.web.components import drawings
 from playground.web.shared import renderer
 from tests.web.app_test import SMALL, choose, component_data, drawn_data, open_page, small_trace
 
@@ -70,6 +70,6 @@ def test_a_click_sets_what_row_and_column_stand_for(
     session: dict[str, Any] = {}
     monkeypatch.setattr(setup, "st", SimpleNamespace(session_state=session))
     sent = {"map_frame": SimpleNamespace(clicked=clicked)}
-    monkeypatch.setattr(drawings, "st", SimpleNamespace(session_state=sent))
+    monkeypatch.setattr(components, "st", SimpleNamespace(session_state=sent))
     renderer.take_click("map", (("query", {0: 4, 1: 5}), ("key", {0: 1, 1: 2, 2: 3})))
     assert {key: value for key, value in session.items() if key != setup.CHOICES} == expected

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.charts.names import escape_markdown
 from playground.errors import OUT_OF_MEMORY, UNEXPECTED, BusyError, InputError, PlaygroundError
-from playground.web.components import drawings as components
+from playground.web import components
 from playground.web.shared.saving import file_name
 from tests.web import app_test
 from tests.web.app_test import SMALL, captions, new_page, small_trace, working

@@ -21,7 +21,8 @@ def give(app: AppTest, kind: str, *names: str, **other: bytes) -> AppTest:
 
 def opened(kind: str, page: str = "attention") -> AppTest:
     app = open_page(page, weights="mine", text=TEXT)
-    return without_error(give(app, kind, "model.safetensors", "config.json", "tokenizer.json"))
+    names, others = ("model.safetensors", "config.json", "tokenizer.json"), {"README_md": b"# A model"}
+    return without_error(give(app, kind, *names, **others))  # a whole folder may be chosen
 
 
 @pytest.mark.parametrize("kind", ["bert", "t5"])
@@ -40,14 +41,6 @@ def test_tensors_alone_ask_for_their_config() -> None:
     app = without_error(give(app, "modernbert", "model.safetensors", "config.json"))
     assert "_own_file_problem" not in app.session_state
     assert values(app, "positions", "window") == {"positions": "rotary", "window": 6}
-
-
-def test_a_whole_folder_may_be_chosen() -> None:
-    app = open_page("attention", weights="mine", text=TEXT)
-    names = ("model.safetensors", "config.json", "tokenizer.json")
-    app = give(app, "roberta", *names, README_md=b"# A model", special__tokens__map_json=b"{}")
-    assert "_own_file_problem" not in app.session_state
-    assert values(app, "position_offset") == {"position_offset": 2}
 
 
 def albert(**change: object) -> bytes:

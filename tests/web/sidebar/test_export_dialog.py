@@ -26,6 +26,7 @@ from tests.web.app_test import (
     captions,
     open_page,
     press,
+    sentences,
     small_trace,
     trained_trace,
 )
@@ -60,7 +61,7 @@ def test_the_file_gives_the_numbers_of_the_run(query: dict[str, object]) -> None
 def test_without_a_sentence_it_says_what_to_do() -> None:
     app = open_dialog(text=" ")
     assert not app.code
-    assert any("Type a sentence" in error.value for error in app.error)
+    assert "Type a sentence" in sentences(app)
 
 
 def test_the_decoder_pages_own_pair_has_the_pages_scores() -> None:

@@ -72,7 +72,7 @@ def test_attention_is_that_of_the_trained_network_and_of_the_same_seed_before(ta
 def test_a_trained_pair_is_what_the_page_shows() -> None:
     one = trained("seq2seq-reverse")
     app = opened(one, "encoder_decoder", encdec_target="[BOS] a b a", encdec_position=2)
-    assert " 4 tokens (source + target)" in captions(app), "what begins with the beginning needs no second one"
+    assert " + 4 tokens" in captions(app), "what begins with the beginning needs no second one"
     batches = [one.tokenizer.encode_batch([text]).ids for text in (one.example, "[BOS] a b a")]
     for network, told in ((one.network, "trained here"), (one.initial(), "random weights")):
         assert told in captions(app)

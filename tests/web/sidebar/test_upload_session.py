@@ -2,7 +2,6 @@
 
 import weakref
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ from playground import Encoder
 from playground.runs.encoder_run import Run
 from playground.web.server import Settings
 from playground.web.session import own_models
-from playground.web.session.services import MemoryBudget, Services, other_services
+from playground.web.session.services import MemoryBudget, other_services
 from playground.web.sidebar import weights_panels
 from tests.web.app_test import (
     SESSION,
@@ -67,12 +66,6 @@ def test_nothing_of_a_visitors_is_shared_and_all_of_it_is_freed(
     assert n_memory_users() == 0
 
 
-def limited(**changes: Any) -> AbstractContextManager[Services]:
-    """A server with these settings, on which nobody has opened a file."""
-    settings = Settings(**changes)
-    return other_services(settings=settings, memory=MemoryBudget(settings.max_own_weights))
-
-
 @pytest.mark.parametrize(
     ("changes", "reason"),
     [
@@ -80,8 +73,9 @@ def limited(**changes: Any) -> AbstractContextManager[Services]:
         ({"max_own_weights": 1_000}, "This server holds as many visitors' weights as it can right now"),
     ],
 )
-def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, int], reason: str) -> None:
-    with limited(**changes):
+def test_a_file_over_the_servers_limits_is_refused(changes: dict[str, Any], reason: str) -> None:
+    settings = Settings(**changes)
+    with other_services(settings=settings, memory=MemoryBudget(settings.max_own_weights)):
         app = upload(open_page(weights="mine"), save(own_model()))
     assert f"“model.safetensors” can't be used. {reason}" in sentences(app)
     assert app.session_state[own_models.OWN].upload is None

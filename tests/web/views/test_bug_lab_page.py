@@ -44,12 +44,6 @@ def test_tests_show_what_they_show_in_their_order() -> None:
     assert "**1. Map: attention weights**" in [each.label for each in app.expander], "an older one is folded"
 
 
-def test_a_wrong_accusation_is_answered_by_numbers() -> None:
-    app = accuse(page(), WRONG)
-    assert explain_innocence(LAB, WRONG) in prose(app)
-    assert app.button(key=f"lab_accuse_{WRONG.replace('-', '_')}").disabled
-
-
 def test_a_solved_case_shows_the_lines_of_its_encoder() -> None:
     lab = open_case(7, "any")
     (key,) = lab.mistakes
@@ -59,8 +53,10 @@ def test_a_solved_case_shows_the_lines_of_its_encoder() -> None:
     assert MISTAKES[key].title in answer(app)
 
 
-def test_the_next_case_begins_with_nothing_tested() -> None:
-    state = press(accuse(page(), GUILTY), "lab_next").session_state
+def test_a_wrong_accusation_is_answered_by_numbers_and_the_next_case_begins_with_nothing_tested() -> None:
+    app = accuse(page(), WRONG)
+    assert explain_innocence(LAB, WRONG) in prose(app)
+    state = press(accuse(app, GUILTY), "lab_next").session_state
     assert (state["lab_seed"], state["lab_tests"], state["lab_accused"]) == (3, (), ())
     assert press(page(lab_tests=["score"]), "lab_again").session_state["lab_tests"] == ()
 

@@ -36,7 +36,6 @@ def page(name: str, **query: object) -> AppTest:
         ("attention", {"attention_view": "entropy"}, {"attention_entropy_pinned", "attention_entropy_difference"}),
         ("norms", {"norms_closer": True}, {"norms_by_token_pinned", "norms_by_token_difference"}),
         ("step_by_step", {"step_stage": "feed-forward"}, {"step_pinned"}),
-        ("positions", {"positions_view": "similarity"}, {"between_positions_pinned"}),
         ("positions", {"positions_table": True, "positions": "learned"}, {"position_table_difference"}),
     ],
     ids=lambda value: "" if isinstance(value, set) else str(value),

@@ -11,7 +11,7 @@ from playground.training.trainer import Speed
 from playground.training.variants import SIZES, VariantTraining, regulariser_runs
 from playground.views.regularisers import READY, tabulate_effects
 from playground.web.session import experiments
-from tests.web.app_test import captions, choose, grey_buttons, open_panels, press, prose, sentences, status_text, table
+from tests.web.app_test import captions, choose, grey_buttons, press, prose, sentences, status_text, table
 from tests.web.experiment_pages import (
     measured,
     regularisers_page,
@@ -19,7 +19,6 @@ from tests.web.experiment_pages import (
 )  # fmt: skip
 
 PAGE = "regularisers"
-DETAILS = "regularisers_details_open"
 ARCHITECTURE = replace(PRESETS["minilm-l6"].config, **SIZES)
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
@@ -43,7 +42,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     chosen = ("Token masking", "Gradient clipping", "Without layer normalisation")
     app = regularisers_page(*chosen, regularisers_clip=0.5, regularisers_seeds=3, seed=7, weights="random", **changes)
     assert "It can change nothing here: Without layer normalisation." in captions(app)
-    app = open_panels(measured(app, PAGE), DETAILS)
+    app = measured(app, PAGE)
     recipe = short_comparison("reverse", "small", 7, {"clip": 0.5})
     training = VariantTraining(regulariser_runs(replace(ARCHITECTURE, **changes), recipe, ["token_masking", "clip"], 3))
     for _ in training.run():

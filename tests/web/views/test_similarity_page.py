@@ -79,14 +79,13 @@ def test_links_open_the_panel_of_a_pooling_and_the_nearest_to_a_view_that_is_gon
     "query",
     [
         {**SMALL, "text": "x\nx\nx", "similarity_first": 3, "similarity_second": 3},
-        {**SMALL, "text": "", "similarity_list": "one\ntwo"},
         {**SMALL, "tokenizer": "vectors", "text": "one two"},
         {**SMALL, "tokenizer": "word", "d_model": 15, "n_heads": 1, "norm": "scalar", "text": "one\ntwo, three"},
         {**SMALL, "tokenizer": "bpe", "vocab_size": 300, "max_len": 5, "text": "hello world\nhello"},
         {**SMALL, "norm_placement": "pre", "final_norm": True, "n_layers": 1, "causal": True},
         {"text": "\u200b\né\u0301 ﷽ [MASK] 🙂 שלום 漢字"},
     ],
-    ids=["equal", "list alone", "vectors", "words", "short", "final norm", "scripts"],
+    ids=["equal", "vectors", "words", "short", "final norm", "scripts"],
 )
 def test_every_view_opens_on_odd_sentences_and_architectures(query: dict[str, Any]) -> None:
     app = page(**query)

@@ -50,8 +50,6 @@ from tests.web.experiment_pages import (
     until_step,
 )
 
-DETAILS = "training_details_open"
-
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 
 
@@ -121,7 +119,7 @@ def test_what_can_not_be_trained_is_said_in_one_sentence_in_which_nothing_acts_a
 )
 def test_a_link_reproduces_the_run_to_the_digit(task: Any, changes: dict[str, Any]) -> None:
     link = {name if name == "seed" else f"training_{name}": value for name, value in changes.items()}
-    app = open_panels(measured(training_page(training_task=TASKS[task].title, **link)), DETAILS)
+    app = measured(training_page(training_task=TASKS[task].title, **link))
     expected = run(recipe(task=task, **changes))
     looks = expected.history.evaluations
     losses = [look.validation.loss for look in looks]
@@ -150,7 +148,6 @@ def test_the_answer_is_that_of_the_network_that_is_there_and_names_settings_that
 @pytest.mark.long
 def test_of_a_stopped_run_one_step_is_kept_and_measured() -> None:
     app = press(until_step(press(training_page(training_steps=5_000), "training_start"), at_least=3), "training_stop")
-    open_panels(app, DETAILS)
     ((step, share),) = re.findall(r"weights of step ([0-9,]+): \*\*([0-9.]+%)\*\*", captions(app))
     assert f"Stopped at step {step}; the weights of that step are kept." in status_text(app)
     assert f"**{share}**" in prose(app).splitlines()[0]

@@ -4,11 +4,6 @@ from typing import Any
 
 import pytest
 
-from playground import ModelConfig
-from playground.accounting import count_encoder_decoder
-from playground.link.params import DEFAULT_TARGET, DEFAULT_TEXT
-from playground.presets import PRESETS
-from playground.text import words
 from playground.web.choices.shortcuts import preset_values
 from tests.web.app_test import PAGES, captions, charts, formulas, open_page, sentences
 
@@ -38,7 +33,3 @@ def test_an_encoder_decoder_takes_the_texts_words_instead_of_vectors() -> None:
     as_words = open_page("encoder_decoder", **link_to("tutorial-b", tokenizer="word"), **own)
     for name, traces in charts(as_words).items():
         assert charts(as_vectors)[name] == traces
-    n_words = words([DEFAULT_TEXT]).vocab_size
-    config = ModelConfig(**vars(PRESETS["tutorial-b"].config) | {"vocab_size": n_words})
-    total = count_encoder_decoder(config, words([DEFAULT_TARGET]).vocab_size).total
-    assert f"{total:,} parameters" in captions(as_vectors)
