@@ -50,7 +50,7 @@ def test_the_readme() -> None:
 
 
 def test_a_link_and_the_encoder_alone() -> None:
-    names = run(block_with("docs/package.md", "open_link("))
+    names = run(block_with("docs/package.md", "attention?layer=3"))
     assert (names["view"].focus.layer, names["view"].notices) == (3, ())
     check_tour(run(block_with("docs/package.md", "pre_norm")))
 

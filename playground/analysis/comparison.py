@@ -23,7 +23,7 @@ from playground.text import Batch
 
 
 def compare_vectors(before: Array, after: Array) -> tuple[Array, Array]:
-    """Return cosines, and lengths of differences over those before: (…, D) twice → (…) twice.
+    """Return cosines, and lengths of differences over those before: (…, D) twice, or as they broadcast → (…) twice.
 
     A cosine to zeros is 0, a change of zeros infinite; NaN beyond fp32's range.
     """
@@ -187,8 +187,7 @@ def score_change(untouched: Run, others: Array | None = None) -> Score:
 
     def score(final: Array) -> Array:
         after = pool(final, untouched.padding)
-        _, relative = compare_vectors(np.broadcast_to(before, after.shape), after)
-        return np.column_stack([relative, cosines(after, compared)])
+        return np.column_stack([compare_vectors(before, after)[1], compare_vectors(after[:, None], compared)[0]])
 
     return score
 
@@ -204,12 +203,6 @@ def score_nearness(untouched: Run, source: Run) -> Score:
         return nearer
 
     return score
-
-
-def cosines(vectors: Array, others: Array) -> Array:
-    """Return cosines: (N, D), (S, D) → (N, S)."""
-    shape = (len(vectors), *others.shape)
-    return compare_vectors(np.broadcast_to(vectors[:, None], shape), np.broadcast_to(others, shape))[0]
 
 
 def list_heads(config: ModelConfig) -> list[Change]:

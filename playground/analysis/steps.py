@@ -13,7 +13,8 @@ import torch
 
 from playground.analysis import streams
 from playground.analysis.tex import Floats, factor, number, sum_of_products
-from playground.analysis.walkthrough import Walk
+from playground.analysis.walkthrough import ChangedPoint, Walk, change_point
+from playground.config import ModelConfig
 from playground.model.positions import alibi_slopes, distance_buckets
 
 
@@ -293,3 +294,58 @@ _STEPS: dict[str, Callable[[Walk], Step]] = {
     "second residual": partial(_residual, name="resid_post"),
     "second norm": partial(_norm, name="norm2"),
 }
+
+STAGES = tuple(_STEPS)
+
+
+def order(config: ModelConfig) -> tuple[str, ...]:
+    """Return the stages in the order in which an architecture computes them."""
+    has = {
+        "norm of q and k": config.qk_norm,
+        "rotation": config.positions == "rotary",
+        "distance bias": config.has_position_bias,
+        "norm after attention": config.norm_placement == "both",
+        "norm after feed-forward": config.norm_placement == "both",
+    }
+    stages = [stage for stage in STAGES if has.get(stage, True)]
+    if config.norm_placement != "post":
+        stages = [stage for stage in stages if not stage.endswith(" norm")]
+        stages.insert(stages.index("projections"), "first norm")
+        stages.insert(stages.index("feed-forward"), "second norm")
+    return tuple(stages)
+
+
+def tutorial_b(config: ModelConfig) -> tuple[str, ...]:
+    """Return the stages in tutorial B's order: from attention outwards."""
+    attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
+    inner = (*attention, "projections", "merge", "output projection", "embedding")
+    return (*inner, *(stage for stage in order(config) if stage not in inner))
+
+
+# --- where changes set other numbers
+
+_POINTS = {
+    "embedding": (("embed.sum", "x_t"), ("embed.out", "x_t")),
+    "projections": (("attn.v", "v_j"),),
+    "mask": (("attn.scores", "s_{t,j}"),),
+    "softmax": (("attn.pattern", "a_{t,j}"),),
+    "weighted sum": (("attn.z", "z_t"),),
+    "output projection": (("attn.out", "o_t"),),
+    "first residual": (("resid_mid", "x'_t"),),
+    "feed-forward": (("ffn.out", "f_t"),),
+}
+"""Points that a change may set after a stage, with their symbols."""
+
+_MEETING = (("attn.q", "q_t"), ("attn.k", "k_j"))
+
+_LAST = (("out", "y_t"),)
+
+
+def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
+    """Return where changes set numbers of this walk after a stage."""
+    stages = order(walk.config)
+    points = _POINTS.get(stage, ()) + (_LAST if stage == stages[-1] else ())
+    met = next(each for each in ("rotation", "norm of q and k", "projections") if each in stages)
+    points = (_MEETING if stage == met else ()) + points
+    found = (change_point(walk, point, symbol) for point, symbol in points)
+    return [each for each in found if each is not None]

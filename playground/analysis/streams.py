@@ -5,6 +5,7 @@ With its scale held, a norm is an affine map: sources are carried through it one
 Legend: T real tokens, D = d_model, L layers, C classes.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
@@ -90,24 +91,12 @@ NormPoints: TypeAlias = Mapping[str, tuple[Array, Array]]
 """By name: input and output, (T, D)."""
 
 
-def norm_names(config: ModelConfig) -> list[str]:
-    """Return the names of a model's norms in the order of the computation."""
-    behind = ["", "post_"] if config.norm_placement == "both" else [""]
-    blocks = [
-        f"layers.{layer}.{where}norm{number}"
-        for layer in range(config.n_layers)
-        for number in (1, 2)
-        for where in behind
-        if where or number == 2 or config.has_norm1(layer)
-    ]
-    return ["embed.norm"] * config.embedding_norm + blocks + ["final_norm"] * config.final_norm
-
-
 def norm_points(run: Run) -> NormPoints:
     """Return the input and output of every norm, in the order of the computation."""
     real, arrays = ~run.padding, run.arrays
-    names = [name for name in norm_names(run.config) if f"{name}.in" in arrays]
-    return {name: (arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names}
+    names = [name.removesuffix(".in") for name in arrays if re.search(r"norm\d?\.in$", name)]
+    absent = {f"layers.{i}.norm1" for i in range(run.config.n_layers) if not run.config.has_norm1(i)}
+    return {name: (arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names if name not in absent}
 
 
 def norm_statistics(points: NormPoints) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""One token's way through one head of one layer: its stages, their arrays, and where changes set other numbers.
+"""One token's way through one head of one layer: its arrays, and where changes set other numbers.
 
 Legend: T tokens, padding included, H heads, D = d_model.
 """
@@ -15,28 +15,6 @@ from playground.model.change_texts import write_formula
 from playground.model.changes import Change
 from playground.model.positions import frequencies
 from playground.runs.encoder_run import LayerRun
-
-STAGES = (
-    "embedding",
-    "projections",
-    "norm of q and k",
-    "rotation",
-    "dot products",
-    "scale",
-    "distance bias",
-    "mask",
-    "softmax",
-    "weighted sum",
-    "merge",
-    "output projection",
-    "norm after attention",
-    "first residual",
-    "first norm",
-    "feed-forward",
-    "norm after feed-forward",
-    "second residual",
-    "second norm",
-)
 
 
 @dataclass(frozen=True)
@@ -147,47 +125,7 @@ class Walk:
         return [divmod(self.query * n_heads + i, n_tokens) for i in range(n_heads)]
 
 
-def order(config: ModelConfig) -> tuple[str, ...]:
-    """Return the stages in the order in which an architecture computes them."""
-    has = {
-        "norm of q and k": config.qk_norm,
-        "rotation": config.positions == "rotary",
-        "distance bias": config.has_position_bias,
-        "norm after attention": config.norm_placement == "both",
-        "norm after feed-forward": config.norm_placement == "both",
-    }
-    stages = [stage for stage in STAGES if has.get(stage, True)]
-    if config.norm_placement != "post":
-        stages = [stage for stage in stages if not stage.endswith(" norm")]
-        stages.insert(stages.index("projections"), "first norm")
-        stages.insert(stages.index("feed-forward"), "second norm")
-    return tuple(stages)
-
-
-def tutorial_b(config: ModelConfig) -> tuple[str, ...]:
-    """Return the stages in tutorial B's order: from attention outwards."""
-    attention = ("dot products", "scale", "mask", "softmax", "weighted sum")
-    inner = (*attention, "projections", "merge", "output projection", "embedding")
-    return (*inner, *(stage for stage in order(config) if stage not in inner))
-
-
 # --- where changes set other numbers
-
-_POINTS = {
-    "embedding": (("embed.sum", "x_t"), ("embed.out", "x_t")),
-    "projections": (("attn.v", "v_j"),),
-    "mask": (("attn.scores", "s_{t,j}"),),
-    "softmax": (("attn.pattern", "a_{t,j}"),),
-    "weighted sum": (("attn.z", "z_t"),),
-    "output projection": (("attn.out", "o_t"),),
-    "first residual": (("resid_mid", "x'_t"),),
-    "feed-forward": (("ffn.out", "f_t"),),
-}
-"""Points that a change may set after a stage, with their symbols."""
-
-_MEETING = (("attn.q", "q_t"), ("attn.k", "k_j"))
-
-_LAST = (("out", "y_t"),)
 
 
 @dataclass(frozen=True)
@@ -204,23 +142,14 @@ class ChangedPoint:
     after: Floats
 
 
-def list_changed_points(walk: Walk, stage: str) -> list[ChangedPoint]:
-    """Return where changes set numbers of this walk after a stage."""
-    stages = order(walk.config)
-    points = _POINTS.get(stage, ()) + (_LAST if stage == stages[-1] else ())
-    met = next(each for each in ("rotation", "norm of q and k", "projections") if each in stages)
-    points = (_MEETING if stage == met else ()) + points
-    found = (_change_point(walk, point, symbol) for point, symbol in points)
-    return [each for each in found if each is not None]
-
-
 def list_row_changes(walk: Walk) -> tuple[Change, ...]:
     """Return the changes that set weights of the walk's query in its head."""
-    points = [*list_changed_points(walk, "mask"), *list_changed_points(walk, "softmax")]
-    return tuple(change for point in points for change in point.changes)
+    points = [change_point(walk, point, "") for point in ("attn.scores", "attn.pattern")]
+    return tuple(change for point in points if point is not None for change in point.changes)
 
 
-def _change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
+def change_point(walk: Walk, point: str, symbol: str) -> ChangedPoint | None:
+    """Return what changes set at a point of the walk, with its symbol."""
     run, name = walk.layer.run, point if point.startswith("embed") else f"layers.{walk.layer.layer}.{point}"
     if name not in run.computed:
         return None

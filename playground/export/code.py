@@ -1,6 +1,6 @@
 """An encoder and its sentence, an encoder–decoder and its pair, or a training run, as a file or a notebook."""
 
-from dataclasses import dataclass
+from dataclasses import replace
 from itertools import islice
 from typing import Any
 
@@ -18,90 +18,42 @@ from playground.export.rendering import (
     render_sections,
     string_list,
 )
-from playground.export.written import Export, Section, weights_values
-from playground.limits import MAX_TOKENS
-from playground.model import Encoder
-from playground.runs.encoder_run import Run, run
+from playground.export.written import Export, Section, save_weights, weights_values
+from playground.link.lab import Lab
+from playground.link.opening import Focus
+from playground.runs.encoder_run import Run
 from playground.runs.pair_run import PairRun, Side
-from playground.text import Batch, build_tokenizer, split_sentences
+from playground.text import Batch
 from playground.text.wording import count_noun
 from playground.training.recipe import Data, Recipe
 from playground.training.tasks import TASKS
 from playground.training.trainer import Trainer
 from playground.weights import checkpoint
 
-DEFAULT_TEXT = "The animal didn't cross the street because it was too tired."
-
 SHOWN = 6
 """Numbers that are compared one by one, of the output and of a pattern."""
 
 
-@dataclass(frozen=True)
-class Place:
-    """What a file looks at; all from 0."""
-
-    layer: int = 0
-    head: int = 0
-    query: int = 0
-
-
-FIRST = Place()
-
-
-def export_encoder(
-    config: ModelConfig,
-    *,
-    seed: int = 0,
-    text: str = DEFAULT_TEXT,
-    tokenizer: str = "word",
-    weights: str = "random",
-    causal: bool = False,
-    sentence: int = 0,
-    place: Place = FIRST,
-) -> Export:
-    """Run one sentence of a text, one a line, as a page does, and return it with its encoder.
-
-    Args:
-        config: its `vocab_size` has to hold the tokenizer's tokens, and is 0 for raw vectors.
-        seed: of random weights, and of raw vectors.
-        tokenizer: `word`, `char`, `bpe`, or `vectors` without a token table.
-        weights: `random`, or `minilm` with its config and tokenizer.
-        place: whose attention it prints.
+def export_lab(lab: Lab, focus: Focus) -> Export:
+    """Return the encoder and sentence of a lab, without changes; the code prints the attention of the focus.
 
     Raises:
-        InputError: they do not fit each other, or a number is not finite.
-        PretrainedError: the trained weights are not on this machine.
-        TooLargeError: the attention patterns are too many to keep.
+        InputError: the sentence has no token, or a number is not finite.
+        TooLargeError: the weights, or the attention patterns, are too many to keep.
     """
-    sentences = split_sentences(text).sentences
-    if not 0 <= sentence < len(sentences):
-        raise InputError(f"The text has {len(sentences)} sentences; sentence={sentence} is none of them.")
-    if weights == "minilm":
-        encoder, cutter = checkpoint.load("minilm")
-        tokenizer = "wordpiece"
-        if config != encoder.config:
-            raise InputError('The trained weights have a shape of their own: give PRESETS["minilm-l6"].config.')
-    elif weights != "random" or tokenizer not in ("word", "char", "bpe", "vectors"):
-        raise InputError(f"weights={weights!r} with tokenizer={tokenizer!r} can't be written down.")
-    else:
-        encoder = Encoder(config, seed)
-        cutter = build_tokenizer("word" if tokenizer == "vectors" else tokenizer, config.vocab_size, sentences)
-    if (config.vocab_size == 0) != (tokenizer == "vectors") or 0 < config.vocab_size < cutter.vocab_size:
-        raise InputError(
-            f"The tokenizer {tokenizer} makes {cutter.vocab_size:,} different tokens, which does not go with "
-            f"vocab_size={config.vocab_size:,}."
-        )
-    longest = min(config.max_len, MAX_TOKENS) if config.has_position_table else MAX_TOKENS
-    batch = cutter.encode_batch(sentences, longest)
-    computed = run(encoder, batch, sentence, seed=seed, causal=causal, keep=is_compared)
+    computed, is_own = lab.without_changes.run, lab.weights not in ("random", "minilm")
+    encoder = lab.source.encoder(lab.weights, computed.config, lab["seed"]) if is_own else None
     return export_run(
-        computed, batch, sentence, seed=seed, weights=weights, tokenizer=tokenizer, causal=causal, place=place
+        computed,
+        lab.batch,
+        lab.sentence,
+        seed=lab["seed"],
+        weights=lab.weights if encoder is None else "file",
+        tokenizer=lab.tokenizer.name,
+        causal=lab["causal"],
+        focus=focus,
+        own_weights=None if encoder is None else save_weights(encoder),
     )
-
-
-def is_compared(name: str) -> bool:
-    """Whether a file compares the numbers of this point."""
-    return name == "final" or name.endswith("attn.pattern")
 
 
 def export_run(
@@ -113,15 +65,14 @@ def export_run(
     weights: str,
     tokenizer: str,
     causal: bool,
-    place: Place,
+    focus: Focus,
     own_weights: bytes | None = None,
 ) -> Export:
     """Return a run, whose arrays have `final` and every pattern, with its encoder; own weights are `file`."""
     config, tokens, ids = computed.config, batch.tokens[sentence], batch.ids[sentence].tolist()
     if not tokens:
         raise InputError("This sentence has no token: there is nothing to write down.")
-    layer, head = min(place.layer, config.n_layers - 1), min(place.head, config.n_heads - 1)
-    query = min(place.query, len(tokens) - 1)
+    focus = replace(focus.within(config), query=min(focus.query, len(tokens) - 1))
     output = computed.arrays["final"]
     patterns = [computed.arrays[f"layers.{layer}.attn.pattern"] for layer in range(config.n_layers)]
     _refuse_infinite(output, *patterns)
@@ -146,10 +97,10 @@ def export_run(
         "n_cut": batch.truncated[sentence],
         "pad_id": ids[-1],
         "causal": causal,
-        "focus": Place(layer, head, query),
+        "focus": focus,
         "expected": {
             "output": output[0, :SHOWN].tolist(),
-            "pattern": patterns[layer][head, query, :SHOWN].tolist(),
+            "pattern": patterns[focus.layer][focus.head, focus.query, :SHOWN].tolist(),
             "sums": [_sum_weighted(array) for array in (output, *patterns)],
         },
         "n_parameters": f"{count_parameters(config).total:_}",
@@ -198,15 +149,14 @@ print("The scores and the attention are those of the page.")"""
 
 
 def export_pair(
-    run: PairRun, tgt_vocab_size: int, *, seed: int, place: Place, own_weights: bytes | None = None
+    run: PairRun, tgt_vocab_size: int, *, seed: int, focus: Focus, own_weights: bytes | None = None
 ) -> Export:
-    """Return an encoder–decoder and its pair as a script that runs the package; it prints the attention of `place`."""
+    """Return an encoder–decoder and its pair as a script that runs the package and prints the focus's attention."""
     config = run.config
     if not (run.source.n_real and run.target.n_real):
         raise InputError("Source or target has no token: there is nothing to write down.")
     _refuse_infinite(run.logits, *run.patterns.values())
-    layer, head = min(place.layer, config.n_layers - 1), min(place.head, config.n_heads - 1)
-    query = min(place.query, run.target.n_real - 1)
+    focus = replace(focus.within(config), query=min(focus.query, run.target.n_real - 1))
     model = f"model = EncoderDecoder(config, tgt_vocab_size={tgt_vocab_size}, seed={seed})"
     if own_weights:
         model = f"model = EncoderDecoder(config, tgt_vocab_size={tgt_vocab_size})\nmodel.load_state_dict(load(weights))"
@@ -215,11 +165,11 @@ def export_pair(
         model=model,
         source=_write_side("src", run.source),
         target=_write_side("tgt", run.target),
-        layer=layer,
-        head=head,
-        query=query,
+        layer=focus.layer,
+        head=focus.head,
+        query=focus.query,
         shown_logits=number_list(run.logits[0, :SHOWN].tolist()),
-        shown_pattern=number_list(run.patterns["cross"][layer, head, query, :SHOWN].tolist()),
+        shown_pattern=number_list(run.patterns["cross"][focus.layer, focus.head, focus.query, :SHOWN].tolist()),
     )
     weights = "weights of its own" if own_weights else f"random weights of seed {seed}"
     first_line = (

@@ -35,8 +35,11 @@ def string_literal(text: str) -> str:
 
 def quote(text: str) -> str:
     """Return a literal in one line, in the quotes that take fewer escapes."""
-    mark = "'" if text.count('"') > text.count("'") else '"'
-    return mark + "".join(_escape(character, mark) for character in text) + mark
+    literal = repr(text)
+    if literal[0] == '"' or text.count('"') > text.count("'"):
+        return literal
+    inside = literal[1:-1].replace("\\'", "'").replace('"', '\\"')
+    return f'"{inside}"'
 
 
 def string_list(texts: Sequence[str]) -> str:
@@ -79,15 +82,6 @@ def _list(items: Sequence[str]) -> str:
             rows.append("")
         rows[-1] += f" {item}," if rows[-1] else f"{item},"
     return "\n".join(["[", *(f"    {row}" for row in rows), "]  # fmt: skip"])
-
-
-def _escape(character: str, mark: str) -> str:
-    if character in ("\\", mark):
-        return f"\\{character}"
-    if character.isprintable():
-        return character
-    code = ord(character)
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 _TEMPLATES = Path(__file__).resolve().parent / "templates"

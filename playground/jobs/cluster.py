@@ -31,11 +31,7 @@ logger = logging.getLogger(__name__)
 
 
 class ClusterPool(JobPool):
-    """Jobs whose steps are taken by workers on a cluster.
-
-    `address` is as Ray has it: `auto` and host:port are a cluster that runs, `local` starts one here. A worker has so
-    many cores and GPUs, or fractions; with 0 GPUs it computes on the CPU.
-    """
+    """Jobs that workers take the steps of; `address` is Ray's, and a worker has so many cores and GPUs."""
 
     def __init__(
         self, address: str, cpus: float = 1, gpus: float = 0, max_results: int = 0, max_bytes: int = 0

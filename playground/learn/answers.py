@@ -1,7 +1,4 @@
-"""The kinds of answers to exercises: what is right, how an answer is read and compared with the truth.
-
-To add a kind: a record here and in `Answer`, and its form in `web/views/exercises.py`.
-"""
+"""The kinds of answers to exercises; the form of each is in `web/views/exercises.py`."""
 
 import html
 import math

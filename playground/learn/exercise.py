@@ -47,7 +47,6 @@ class Mistake(Record):
     when: FormulaText
     """A condition on the answer, see the kinds of answers."""
     feedback: Text
-    """What to think about next."""
     example: Any
     """An answer to variant 0, as `solved`."""
 
@@ -107,20 +106,15 @@ def shipped_exercises() -> Mapping[str, Exercise]:
 
 
 def read_folders(folders: Iterable[Path]) -> Mapping[str, Exercise]:
-    """Return the exercises of folders by key."""
+    """Return the exercises of folders by key, sorted by level and topic."""
     files = [file for folder in folders for file in sorted(folder.glob("*.yaml"))]
     exercises = [read_exercise(file.read_text(encoding="utf-8"), file.name) for file in files]
-    return {exercise.key: exercise for exercise in exercises}
-
-
-def sort_exercises(exercises: Mapping[str, Exercise]) -> list[Exercise]:
-    """Sort by level and topic."""
-    return sorted(exercises.values(), key=lambda each: (each.level, each.topic, each.key))
+    return {each.key: each for each in sorted(exercises, key=lambda each: (each.level, each.topic, each.key))}
 
 
 def next_exercise(exercises: Mapping[str, Exercise], results: Results, after: str = "") -> Exercise | None:
     """Return the first open one, else one that was given up; `after` itself comes last."""
-    left = [each for each in sort_exercises(exercises) if results.get(each.key) != "found"]
+    left = [each for each in exercises.values() if results.get(each.key) != "found"]
     return min(left, key=lambda each: (each.key == after, each.key in results), default=None)
 
 

@@ -1,7 +1,4 @@
-"""Named numbers of a state, which formulas ask for: `pattern[3,1,it,animal]`, `parameters.of[embeddings]`.
-
-Brackets hold places along the axes, by number from 0 or by name; of equal tokens the first counts.
-"""
+"""Named numbers of a state, `pattern[3,1,it,animal]`: places by number or by name, of equal tokens the first."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -134,11 +131,6 @@ def _lead(view: LinkedView, row: Floats) -> float:
 
 def _layer(view: LinkedView) -> LayerRun:
     return view.lab.layer(view.focus.layer)
-
-
-def _products_deviation(view: LinkedView) -> float:
-    q, k = (_layer(view)[f"attn.{name}"][view.focus.head][~view.run.padding].astype(np.float64) for name in "qk")
-    return float((q @ k.T).std())
 
 
 def _scores_deviation(view: LinkedView) -> float:
@@ -299,14 +291,9 @@ def _network(view: LinkedView, name: Place) -> float | str:
         raise InputError("No network has been trained in this session.")
     if name == "now":
         return float(view.share_right)  # type: ignore[attr-defined]
-    results = trained.results
-    found: dict[Place, float | str] = {
-        "task": trained.task.name,
-        "steps": results.kept_step,
-        "right": results.validation_accuracy,
-        "baseline": results.baseline,
-    }
-    return _find(found, name, "number of a network")
+    names = {"steps": "kept_step", "right": "validation_accuracy"}
+    found: dict[str, float | str] = {"task": trained.task.name, **vars(trained.results)}
+    return _find(found, names.get(str(name), name), "number of a network")
 
 
 QUANTITIES: dict[str, Callable[..., Any]] = {
@@ -332,7 +319,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "weight.lead_tempered": lambda view, percent: _lead(view, _focus_row(view, 100 / percent)),
     "weight.most": lambda view: _focus_weights(view).max(),
     "weight.most_token": lambda view: view.run.tokens[int(_focus_weights(view).argmax())],
-    "deviation.products": _products_deviation,
+    "deviation.products": lambda view: math.sqrt(view.config.head_width) * _scores_deviation(view),
     "deviation.scores": _scores_deviation,
     # outputs
     "moves": lambda view, replaced, token: _moves(view.lab, _token(view, replaced))[_token(view, token)],

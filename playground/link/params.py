@@ -5,7 +5,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from playground.analysis.walkthrough import STAGES
+from playground.analysis.steps import STAGES
 from playground.config import CHOICES, SETTINGS, ModelConfig, Setting
 from playground.language.family import implied
 from playground.language.learner import SHOWN

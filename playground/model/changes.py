@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from playground.config import ModelConfig
@@ -15,15 +16,13 @@ from playground.errors import InterventionError, list_nearest
 from playground.model.edits import (
     Edit,
     Surroundings,
-    average_heads,
-    copied_rows,
     even_rows,
     heads_of,
     hide_token,
-    own_rows,
     patch_vectors,
     set_weight,
     shuffle_positions,
+    tokens_of,
 )
 from playground.model.positions import window_mask
 
@@ -183,7 +182,7 @@ _PARTS = {
         texts=((f"{_HEAD}mean", {}),),
         point=_point_at("attn.z"),
         rank=4,
-        edit=average_heads,
+        edit=lambda c, x, computed, around: ((heads_of(c),), x[heads_of(c)][:, around.real].mean(1, keepdim=True)),
         claims=lambda c: [("head", c.layer, c.head)],
         name=lambda c, word: f"{_at_head(c)}: mean over tokens",
         formula=lambda c, symbol, write: r"\frac{1}{T} \sum_{i} z_i",
@@ -299,6 +298,10 @@ def _miss_own_key(change: Change, subject: Subject) -> str | None:
     return f"the mask hides token {hidden[0]} from itself" if hidden else None
 
 
+def _rows_of(change: Change) -> tuple[Any, ...]:
+    return heads_of(change), tokens_of(change)
+
+
 def _row_kind(text: str, name: str, edit: EditFunction, formula: Formula, **others: Any) -> Kind:
     fields: dict[str, Any] = {"args": ("query",), "choices": ("head", "token")} | others
     return Kind(
@@ -324,14 +327,14 @@ _ROWS = {
     "diagonal": _row_kind(
         "diagonal_{query*}",
         "itself alone",
-        own_rows,
+        lambda c, x, computed, around: (_rows_of(c), torch.eye(x.shape[-1]).to(x)[tokens_of(c)]),
         lambda c, symbol, write: r"1 \text{ where } j = t, \text{ else } 0",
         missing=_miss_own_key,
     ),
     "copy": _row_kind(
         "copy_{query*}_{source}",
         "as head {source}",
-        copied_rows,
+        lambda c, x, computed, around: (_rows_of(c), computed[c["source"]][tokens_of(c)]),
         lambda c, symbol, write: rf"a^{{({c['source']})}}_{{t,j}}",
         args=("query", "source"),
         choices=("head", "token", "source"),

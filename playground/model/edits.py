@@ -55,12 +55,6 @@ def tokens_of(change: Change) -> slice | int:
     return slice(None) if change["query"] is None else int(change["query"])
 
 
-def average_heads(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Give every token the mean."""
-    heads = heads_of(change)
-    return (heads,), x[heads][:, around.real].mean(dim=1, keepdim=True)
-
-
 def with_weight(scores: Tensor, key: int, weight: float, strength: float = 1.0) -> Tensor:
     """Set scores (…, T) so that a key's weight moves towards `weight`; the others keep their proportions.
 
@@ -98,18 +92,6 @@ def even_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings)
         around.allowed[f"layers.{change['layer']}.attn."].to(x.dtype),
     )
     return where, (allowed / allowed.sum(dim=-1, keepdim=True).clamp(min=1))[where]
-
-
-def own_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Give all weight to the token itself."""
-    return (heads_of(change), tokens_of(change)), torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)[
-        tokens_of(change)
-    ]
-
-
-def copied_rows(change: Change, x: Tensor, computed: Tensor, around: Surroundings) -> Edit:
-    """Take another head's rows."""
-    return (heads_of(change), tokens_of(change)), computed[change["source"]][tokens_of(change)]
 
 
 def shuffled(n: int, seed: int) -> Tensor:

@@ -94,8 +94,6 @@ def divide_changes(
 
 def _find_missing(subject: Subject, change: Change) -> str | None:
     n_layers, n_heads, n_tokens = subject.config.n_layers, subject.config.n_heads, subject.n_tokens
-    if not 0 <= change.strength <= 1:
-        return "its strength is not between 0 and 1"
     if find_text(change) is None:
         return "there is no such place in a model"
     if _is_outside(n_layers, change.layer):
@@ -104,8 +102,6 @@ def _find_missing(subject: Subject, change: Change) -> str | None:
         return f"each layer's heads are {_count(n_heads)}"
     if _is_outside(n_tokens, change["query"], change["key"]):
         return f"the sentence's tokens are {_count(n_tokens)}"
-    if not 0 <= (change["weight"] or 0) <= 1:
-        return "its weight is not between 0 and 1"
     return change.spec.missing(change, subject) if change.spec.missing else None
 
 

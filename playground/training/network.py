@@ -1,7 +1,4 @@
-"""An encoder with a head, or an encoder–decoder: scores, answers, and a run's history.
-
-Legend: B sequences, T tokens, Ts/Tt source/target tokens, C classes, S scored positions.
-"""
+"""Networks, their answers, a run's history. Legend: B sequences, T (Ts, Tt) tokens, C classes, S scored positions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -11,7 +8,6 @@ from typing import Literal, cast
 import torch
 from torch import Tensor, nn
 
-from playground.accounting import count_encoder_decoder, count_parameters
 from playground.config import ModelConfig
 from playground.model import Encoder, EncoderDecoder, Trace, causal_and_padding, causal_mask
 from playground.model.changes import Change
@@ -52,9 +48,7 @@ def build_network(config: ModelConfig, task: Task, n_classes: int, seed: int | N
 
 def count_network(config: ModelConfig, task: Task, n_classes: int) -> int:
     """Count the parameters of a task's network."""
-    if task.has_decoder:
-        return count_encoder_decoder(config, n_classes).total
-    return count_parameters(config).total + (config.d_model + 1) * n_classes
+    return sum(parameter.numel() for parameter in build_network(config, task, n_classes, None).parameters())
 
 
 Measured = Literal["accuracy", "loss"]
@@ -196,10 +190,7 @@ MAX_TOKENS = 4_096
 def score_changed(
     network: Network, examples: Examples, recipe: Recipe, device: torch.device, interventions: Sequence[Change]
 ) -> float:
-    """Return the share of the first sequences' answers that are right with interventions in every encoder pass.
-
-    A decoder is given the right beginning.
-    """
+    """Return the share of the first answers that are right with changes; a decoder is given the right beginning."""
     batch = examples[slice(0, max(1, MAX_TOKENS // examples.ids.shape[1]))].to(device)
     trace: Trace = UNTRACED
     if interventions:

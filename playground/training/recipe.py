@@ -1,7 +1,4 @@
-"""What a training run depends on beside the architecture: a recipe, its task and data.
-
-Legend: N sequences, T tokens, T' targets of the longest.
-"""
+"""A training run's recipe, task and data. Legend: N sequences, T tokens, T' targets of the longest."""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -28,10 +25,7 @@ _MAX_TEXT = 20_000
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe:
-    """Data, optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong.
-
-    Equal recipes and architectures give equal losses on one kind of device with as many threads.
-    """
+    """Data, optimiser, and ten regularisers, each off at 0 or False; RecipeError if wrong."""
 
     task: str = "reverse"
     text: str = ""
@@ -49,11 +43,9 @@ class Recipe:
     optimizer: OptimizerName = "adam"
     """`adam` (Kingma & Ba 2015), `adamw` (Loshchilov & Hutter 2019), or `sgd` with momentum 0.9."""
     schedule: ScheduleName = "paper"
-    """`paper`: up for `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
+    """`paper`: up to `lr` in `warmup` steps, then down with 1/√step (Vaswani et al. 2017, section 5.3)."""
     lr: Annotated[float, (1e-8, 10_000)] = 2e-3
-    """Of the paper's schedule its peak."""
     warmup: Annotated[int, (1, 100_000)] = 100
-    """Steps until that peak."""
 
     dropout_attention: Annotated[float, (0, 0.95)] = 0.0
     """Probability that an attention weight is zeroed."""
@@ -79,11 +71,9 @@ class Recipe:
     def __post_init__(self) -> None:
         if self.task not in TASK_NAMES:
             raise RecipeError("task", self.task, "is not a choice", TASK_NAMES)
-        if not isinstance(self.text, str):
-            raise RecipeError("text", self.text, "is not text", ("'some text'",))
         if len(self.text) > _MAX_TEXT:
-            works = f"{_MAX_TEXT:,} characters"
-            raise RecipeError("text", f"{self.text[:20]}…", f"has {len(self.text):,} characters", (works,))
+            reason = f"has {len(self.text):,} characters"
+            raise RecipeError("text", f"{self.text[:20]}…", reason, (f"{_MAX_TEXT:,} characters",))
         check_fields(self, RecipeError)
 
 
@@ -173,7 +163,6 @@ class Task:
     """Its word in links."""
     _: KW_ONLY
     defaults: Mapping[str, Any] = field(default_factory=dict)
-    """Of the recipe."""
     ablation_sizes: Mapping[str, Any] = field(default_factory=dict)
     ablation_small: int = 100
     has_decoder: bool = False
@@ -181,7 +170,6 @@ class Task:
     """Later tokens are hidden then."""
     reads_text: bool = False
     counts_symbols: bool = False
-    """Whether `n_symbols` counts."""
 
     def make_data(self, recipe: Recipe) -> "Data":
         """Return a recipe's data; RecipeError if there can be none."""

@@ -3,7 +3,9 @@
 import math
 import time
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass, replace
+from itertools import islice, pairwise
 from statistics import median
 from typing import Literal
 
@@ -20,7 +22,6 @@ from playground.training.network import (
     N_EVALUATIONS,
     Evaluation,
     History,
-    Tagger,
     build_network,
     evaluate,
     evaluation_steps,
@@ -89,24 +90,16 @@ def learning_rate(step: int, recipe: Recipe) -> float:
 
 def clip_gradient(parameters: Iterable[Tensor], max_norm: float) -> Tensor:
     """Return the whole gradient's norm, (), scaled to `max_norm` if above it (Pascanu et al. 2013, algorithm 1)."""
-    parameters = list(parameters)
-    norm = torch.nn.utils.get_total_norm(p.grad for p in parameters if p.grad is not None)
-    if max_norm > 0:
-        torch.nn.utils.clip_grads_with_norm_(parameters, max_norm, norm)
-    return norm
+    return torch.nn.utils.clip_grad_norm_(parameters, max_norm or math.inf)
 
 
 class BestWeights:
-    """A copy of the best weights, for early stopping (Prechelt 1998); without patience of the last good ones.
-
-    Good is no worse than untrained, or than guessing, ln(classes).
-    """
+    """A copy of the best weights (Prechelt 1998); without patience of the last no worse than untrained or guessing."""
 
     def __init__(self, network: nn.Module, patience: int, guess_loss: float) -> None:
-        self.patience = patience
-        self._n_not_lower = 0
+        self.patience, self._n_not_lower = patience, 0
         self._lowest, self._highest_good = math.inf, guess_loss
-        self._copy = 0, _copy_weights(network)
+        self._copy = 0, deepcopy(network.state_dict())
 
     def update(self, network: nn.Module, step: int, validation_loss: float) -> None:
         """Copy the weights after a step if they are better or good."""
@@ -118,7 +111,7 @@ class BestWeights:
         self._lowest = min(self._lowest, validation_loss)
         self._n_not_lower = 0 if is_lower else self._n_not_lower + 1
         if is_lower if self.patience else validation_loss <= self._highest_good:
-            self._copy = step, _copy_weights(network)
+            self._copy = step, deepcopy(network.state_dict())
 
     @property
     def out_of_patience(self) -> bool:
@@ -127,15 +120,10 @@ class BestWeights:
 
     def restore(self, network: nn.Module, step: int, *, diverged: bool) -> int:
         """Give a network its final weights; return their step."""
-        if not (self.patience or diverged):
-            return step
-        copied_step, weights = self._copy
-        network.load_state_dict(weights)
-        return copied_step
-
-
-def _copy_weights(network: nn.Module) -> dict[str, Tensor]:
-    return {name: tensor.detach().clone() for name, tensor in network.state_dict().items()}
+        if self.patience or diverged:
+            step, weights = self._copy
+            network.load_state_dict(weights)
+        return step
 
 
 Outcome = Literal["", "finished", "stopped early", "diverged"]
@@ -145,10 +133,7 @@ DIVERGED, _RECENT = 10, 10
 
 
 class Trainer:
-    """A recipe applied to an architecture, whose `vocab_size` and `dropout` do not count.
-
-    `data` are the recipe's, if at hand; without `watch` nothing is evaluated on the way. RecipeError if they don't fit.
-    """
+    """A recipe applied to an architecture; RecipeError if they don't fit. Without `watch`, it evaluates nothing."""
 
     def __init__(
         self,
@@ -311,8 +296,8 @@ def measure_speed(device: torch.device) -> Speed:
     """Time two networks: one almost without work, one as the page's."""
     small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
     usual = replace(small, d_model=64, n_heads=4, d_ff=256)
-    overhead = _time(small, 4, 4, device)
-    busy = max(_time(usual, 64, 16, device) - overhead, 1e-5)
+    overhead = _time(small, Recipe(length=4, n_train=4), device)
+    busy = max(_time(usual, Recipe(length=16, n_train=64), device) - overhead, 1e-5)
     return Speed(overhead / (small.n_layers + 1), busy / _work(usual, 64, 16))
 
 
@@ -353,17 +338,6 @@ def _n_encoders(recipe: Recipe) -> float:
     return 2.5 if TASKS[recipe.task].has_decoder else 1.0  # a decoder's block attends twice
 
 
-def _time(config: ModelConfig, n_sequences: int, n_tokens: int, device: torch.device) -> float:
-    network = Tagger(config, config.vocab_size).to(device).train()
-    optimizer = torch.optim.Adam(network.parameters(), fused=True)
-    ids = torch.arange(n_sequences * n_tokens, device=device).view(n_sequences, n_tokens) % config.vocab_size
-    times = []
-    for _ in range(8):
-        started = time.perf_counter()
-        optimizer.zero_grad()
-        loss = cross_entropy(network(ids).flatten(0, 1), ids.flatten())
-        loss.backward()  # type: ignore[no-untyped-call]
-        optimizer.step()
-        loss.item()  # waits for a GPU
-        times.append(time.perf_counter() - started)
-    return median(times[1:])  # the first loads what the optimiser needs
+def _time(config: ModelConfig, recipe: Recipe, device: torch.device) -> float:
+    times = [time.perf_counter() for _ in islice(Trainer(config, recipe, device, watch=False).run(), 9)]
+    return median(after - before for before, after in pairwise(times))

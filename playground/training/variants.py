@@ -165,10 +165,7 @@ def seeds_of(runs: Sequence[VariantRun]) -> list[int]:
 
 
 class VariantTraining(Computation[VariantsState]):
-    """Runs on one task, one after the other; a seed's share data, initial weights and order of batches.
-
-    `data` is theirs by seed, if at hand; raises as `Trainer`.
-    """
+    """Runs on one task, one after the other; raises as `Trainer`. `data` is theirs by seed, if at hand."""
 
     def __init__(
         self, runs: Sequence[VariantRun], device: torch.device | str = "cpu", data: Mapping[int, Data] | None = None
@@ -292,7 +289,7 @@ class Regulariser:
         return self.field not in TASKS[recipe.task].unused_fields
 
 
-_ALL = (
+_TEN = (
     Regulariser("dropout_attention", "Dropout on attention weights", 0.1),
     Regulariser("causal", "Causal mask", True),
     Regulariser("weight_decay", "Weight decay", 0.3),
@@ -305,7 +302,7 @@ _ALL = (
     Regulariser("dropout_residual", "Dropout at residual connections", 0.1),
 )
 
-REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _ALL}
+REGULARISERS: Mapping[str, Regulariser] = {regulariser.field: regulariser for regulariser in _TEN}
 """By field, in Tutorial C's order."""
 
 SIZES: dict[str, Any] = {"d_model": 32, "n_heads": 4, "n_layers": 2, "d_ff": 128, "max_len": 64}
@@ -332,10 +329,7 @@ def comparison_recipe(task: str, amount: str, seed: int, strengths: Mapping[str,
 def regulariser_runs(
     config: ModelConfig, recipe: Recipe, chosen: Iterable[str], n_seeds: int = 1
 ) -> tuple[VariantRun, ...]:
-    """Return a plain run, `none`, and one for each chosen field; then the same with the next seed.
-
-    The recipe has the task, the strengths (0: the usual ones) and the first seed.
-    """
+    """Return a plain run and one for each chosen field, with the recipe's strength or the usual one, by seed."""
     defaults, chosen = vars(Recipe()), set(chosen)
     plain = replace(recipe, **{field: defaults[field] for field in REGULARISERS})
     variants = [VariantRun("none", "plain run", plain, config)]

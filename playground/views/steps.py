@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pandas as pd
 
-from playground.analysis.steps import work_out
+from playground.analysis.steps import list_changed_points, order, tutorial_b, work_out
 from playground.analysis.streams import l2
 from playground.analysis.tex import Floats
-from playground.analysis.walkthrough import ChangedPoint, Walk, list_changed_points, order, tutorial_b
+from playground.analysis.walkthrough import ChangedPoint, Walk
 from playground.charts import colour_scales
 from playground.charts.chart import (
     Axis,

@@ -22,20 +22,16 @@ _ACTIVATIONS = {
     "swish": "silu",
 }
 
-_SIZE, _COUNT = (1, 1_000_000), (1, 1_000)
-_MOST_SHOWN = (1, 96)
-"""Layers and heads that the pages can show."""
+_SIZE = (1, 1_000_000)
 _BOUNDS: dict[str, tuple[float, float]] = {
-    **dict.fromkeys(("vocab_size", "d_model", "d_ff", "d_head", "d_embedding", "max_len", "window"), _SIZE),
-    **dict.fromkeys(("n_layers", "n_heads"), _MOST_SHOWN),
-    **dict.fromkeys(("n_segments", "relative_buckets", "global_every"), _COUNT),
-    "relative_distance": _SIZE,
+    **dict.fromkeys(("n_layers", "n_heads"), (1, 96)),  # what the pages can show
+    **dict.fromkeys(("n_segments", "relative_buckets", "global_every"), (1, 1_000)),
     "position_offset": (0, 1_000_000),
     "dropout": (0.0, 0.999),
     "norm_eps": (1e-15, 0.1),
     "rotary_base": (1.0, 1e9),
 }
-"""Of every number that is read, by our field; whole numbers between whole bounds."""
+"""Of numbers that are read, by our field, else `_SIZE`; whole numbers between whole bounds."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +90,7 @@ def _read_entry(given: Given, name: str, ours: str) -> Any:
     if ours == "activation":
         _check_supported(name, value, *_ACTIVATIONS)
         return _ACTIVATIONS[value]
-    low, high = _BOUNDS[ours]
+    low, high = _BOUNDS.get(ours, _SIZE)
     is_whole = isinstance(low, int)
     if (type(value) is not int and (is_whole or type(value) is not float)) or not low <= value <= high:
         kind = "whole number" if is_whole else "number"

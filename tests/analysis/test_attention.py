@@ -216,3 +216,8 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
         assert row["rank"] == 1 + sum(pattern[query] > pattern[query, key])
         expected = (log_odds(pattern[query, key]) - np.mean(others)) / np.std(others)
         assert row["z"] == pytest.approx(expected, abs=0.02)
+
+
+def test_heads_that_are_all_alike_are_nowhere_unusual() -> None:
+    even = {f"layers.{layer}.attn.pattern": np.full((4, 16, 16), 1 / 16, np.float32) for layer in range(2)}
+    assert search_heads(replace(searched_run(), arrays=even), 2, 4)["z"].isna().all()

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from playground import Encoder, ModelConfig
 from playground.analysis.attribution import head_maps, split_score
 from playground.analysis.comparison import compare_vectors, list_places, sentence_change, stream_change
-from playground.analysis.steps import work_out
+from playground.analysis.steps import list_changed_points, order, work_out
 from playground.analysis.streams import CHANGES, residual_stream, split_stream
 from playground.analysis.tex import number
-from playground.analysis.walkthrough import Walk, list_changed_points, order
+from playground.analysis.walkthrough import Walk
 from playground.errors import InputError
 from playground.model.change_texts import write_formula
 from playground.model.changes import Change

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
-from playground.analysis.steps import Step, work_out
-from playground.analysis.walkthrough import Walk, order, tutorial_b
+from playground.analysis.steps import Step, order, tutorial_b, work_out
+from playground.analysis.walkthrough import Walk
 from playground.config import NormPlacement
 from playground.runs.encoder_run import LayerRun, trace_layer
 from playground.text import characters

@@ -1,4 +1,4 @@
-"""A link shows a classmate exactly the same, what is pinned included; undo and the back button bring back."""
+"""A link shows a classmate exactly the same, what is pinned included; the back button brings back."""
 
 import re
 from pathlib import Path
@@ -37,18 +37,6 @@ def test_the_link_of_what_was_clicked_together_shows_the_same(visitor: Visitor, 
     expect(visitor.widget("attention_ranking_chart")).to_be_visible()
     assert visitor.settled().query() | {"v": [VERSION]} == theirs.query()
     assert visitor.charts() == charts
-
-
-def test_undo_after_a_reset_brings_all_of_it_back(visitor: Visitor) -> None:
-    link = "text=a+cat+sat&weights=random&n_layers=2&layer=1&head=2&query=3&key=1&do=1.2%3Azero&b_n_layers=3"
-    visitor.open(f"/attention?{link}").choose("attention_view", "entropy")
-    before, focus = visitor.settled().query(), visitor.focused()
-    assert before["do"] == ["1.2:zero"]
-    visitor.widget("reset").get_by_role("button").click()
-    visitor.eventually(lambda: visitor.query() == {}, "nothing is chosen")
-    visitor.settled().widget("undo").get_by_role("button").click()
-    visitor.eventually(lambda: visitor.query() == before, "all of the address is back")
-    assert visitor.settled().focused() == focus
 
 
 def test_what_is_pinned_stays_while_a_slider_moves_and_a_classmate_sees_both(

@@ -14,7 +14,7 @@ import pytest
 from playground.jobs import JobHandle, JobStatus, Request
 from playground.jobs.cluster import ClusterPool
 from playground.training.trained_network import from_trainer
-from playground.training.variants import Training, TrainingState, VariantTraining, regulariser_runs
+from playground.training.variants import Training, TrainingState
 from tests.training.tiny import CONFIG, SMALL, train
 from tests.waiting import until
 
@@ -57,19 +57,6 @@ def ended(handle: JobHandle[Any]) -> str:
     """The status of a run that is over, and why it failed if it did."""
     until(lambda: handle.ended)
     return f"{handle.status}{handle.error}"
-
-
-def test_variants_give_the_numbers_of_this_process(two_nodes: TwoNodes) -> None:
-    runs = regulariser_runs(CONFIG, replace(SMALL, steps=60), ["clip"])
-    handle = two_nodes[0].join("variants", Request(VariantTraining, (runs,)))
-    assert ended(handle) == "finished"
-    here = VariantTraining(runs)
-    for _ in here.run():
-        pass
-    assert handle.state is not None
-    for there, own in zip(handle.state.results, here.state.results, strict=True):
-        assert (there.run, there.outcome, there.in_use) == (own.run, own.outcome, own.in_use)
-        assert there.history.loss == own.history.loss
 
 
 def test_a_run_that_is_stopped_keeps_the_network_that_it_has_reached(two_nodes: TwoNodes) -> None:

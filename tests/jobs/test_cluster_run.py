@@ -1,56 +1,22 @@
 """A run in workers ends with what one machine computes; an error or a lost worker there is one sentence here."""
 
 import pickle
+import threading
 from collections.abc import Generator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from playground.errors import ClusterError, ConfigError
-from playground.jobs import Computation, JobStatus, Request, cluster
+from playground.jobs import Request, cluster
 from playground.jobs.cluster import LOST, ClusterPool, ClusterRun, RunWorker
+from tests.jobs.test_pool import Count, Counting
 
 
-@dataclass(frozen=True)
-class Sum:
-    """The state: how many numbers were added, and what they make."""
-
-    n: int
-    done: int = 0
-    total: int = 0
-    status: str = ""
-    n_bytes = 8
-
-    @property
-    def progress(self) -> float:
-        return self.done / self.n
-
-
-class Adding(Computation[Sum]):
-    """Adds 0, 1, 2, …, step by step."""
-
-    def __init__(self, n: int, fails: BaseException | None, device: str) -> None:
-        self._state, self.fails = Sum(n), fails
-
-    @property
-    def state(self) -> Sum:
-        return self._state
-
-    def run(self) -> Generator[int]:
-        while self._state.done < self._state.n:
-            if self.fails:
-                raise self.fails
-            self._state = replace(self._state, done=self._state.done + 1, total=self._state.total + self._state.done)
-            yield self._state.done
-
-    def close(self, status: JobStatus) -> None:
-        self._state = replace(self._state, status=status)
-
-
-def additions(n: int = 6, fails: BaseException | None = None) -> Request[Sum]:
-    return Request(Adding, (n, fails))
+def counting(n: int = 6, fails: BaseException | None = None) -> Request[Count]:
+    return Request(Counting, (n, threading.Semaphore(10**6), fails))
 
 
 class Machines(ClusterPool):
@@ -89,7 +55,7 @@ def one_step_a_slice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "time", SimpleNamespace(monotonic=lambda: float(next(ticks))))
 
 
-def started(run: ClusterRun[Sum], n: int) -> Generator[None]:
+def started(run: ClusterRun[Count], n: int) -> Generator[None]:
     steps = run.run()
     for _ in range(n):
         next(steps)
@@ -98,29 +64,29 @@ def started(run: ClusterRun[Sum], n: int) -> Generator[None]:
 
 def test_it_is_computed_and_its_worker_ends() -> None:
     machines = Machines()
-    run = ClusterRun(additions(), machines)
+    run = ClusterRun(counting(), machines)
     assert (run.state, len(machines.alive)) == (None, 1)
     for _ in run.run():
         pass
     run.close("finished")
-    assert run.state == Sum(6, 6, 15, "finished")
+    assert run.state == Count(6, 6, "finished")
     assert machines.alive == []
 
 
 @pytest.mark.parametrize("are_lost", [False, True])
 def test_whoever_stops_keeps_what_was_reached(are_lost: bool) -> None:
     machines = Machines()
-    run = ClusterRun(additions(n=50), machines)
+    run = ClusterRun(counting(n=50), machines)
     started(run, 6)
     machines.are_lost = are_lost
     run.close("cancelled")
-    assert run.state == Sum(50, 6, 15, "" if are_lost else "cancelled")
+    assert run.state == Count(6, 50, "running" if are_lost else "cancelled")
     assert machines.alive == []
 
 
 def test_a_run_that_loses_its_workers_for_good_says_so() -> None:
     machines = Machines()
-    steps = started(ClusterRun(additions(), machines), 1)
+    steps = started(ClusterRun(counting(), machines), 1)
     machines.are_lost = True
     with pytest.raises(ClusterError, match="lost this run's machine"):
         next(steps)
@@ -135,11 +101,11 @@ def test_a_run_that_loses_its_workers_for_good_says_so() -> None:
     ],
 )
 def test_an_error_in_a_worker_is_one_sentence_here(error: Exception, sentence: str) -> None:
-    run = ClusterRun(additions(fails=error), Machines())
+    run = ClusterRun(counting(fails=error), Machines())
     with pytest.raises(ClusterError, match=sentence):
         next(run.run())
 
 
 def test_a_request_travels_without_what_is_there_already() -> None:
-    asked = replace(additions(), threads=3)
+    asked = Request(Counting, (6,), threads=3)
     assert pickle.loads(pickle.dumps(replace(asked, data={}))) == asked

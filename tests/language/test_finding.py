@@ -1,10 +1,7 @@
-"""Finding a network, the shipped one before the stored one, and the command that trains what is missing."""
+"""Finding a network: the shipped one before the stored one."""
 
 import hashlib
-import json
 import logging
-import pickle
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,8 +9,7 @@ import pytest
 
 from playground.language import family
 from playground.language.family import Row, find_network
-from playground.language.family import __main__ as command
-from playground.language.network import BASE, EnglishNetwork, Spec, load, save
+from playground.language.network import BASE, EnglishNetwork, Spec, save
 from playground.weights.store import NetworkStore
 
 SMALL = Spec(replace(BASE, d_model=8, n_heads=2, d_ff=16, n_layers=1), seed=5)
@@ -60,28 +56,3 @@ def test_without_its_shipped_file_it_is_the_stored_one(
     assert "A shipped network is left out: " in caplog.text
     store.keep(SMALL.key, save(untrained(0.75)))
     assert share(find_network(SMALL, store)) == 0.75
-
-
-def test_it_trains_what_is_missing_and_ships_the_first_seed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def train(specs: list[Spec], n_processes: int) -> Iterator[EnglishNetwork]:
-        asked.append((specs, n_processes))
-        yield from (pickle.loads(pickle.dumps(untrained(0.5, spec))) for spec in specs)  # as from a process
-
-    monkeypatch.setattr(family, "FOLDER", tmp_path)
-    monkeypatch.setattr(command, "FOLDER", tmp_path)
-    monkeypatch.setattr(command, "TABLE", tmp_path / "table.json")
-    monkeypatch.setattr(command, "table", lambda: {Spec().key: Row({"recall": 1}, "")})
-    monkeypatch.setattr(command, "measured_specs", lambda: (Spec(), SMALL, OTHER))
-    monkeypatch.setattr(command, "shipped_specs", lambda: (SMALL,))
-    monkeypatch.setattr(command, "train_in_processes", train)
-    monkeypatch.setattr("sys.argv", ["family", "--processes", "3"])
-    (tmp_path / "old.safetensors").write_bytes(b"")
-    command.main()
-    assert asked == [([SMALL, OTHER], 3)]
-    rows = json.loads((tmp_path / "table.json").read_text(encoding="utf-8"))
-    assert list(rows) == [Spec().key, SMALL.key, OTHER.key]
-    assert (rows[OTHER.key]["sha256"], len(rows[SMALL.key]["sha256"])) == ("", 64)
-    assert [path.name for path in tmp_path.glob("*.safetensors")] == [f"{SMALL.key}.safetensors"]
-    assert load(family.path_of(SMALL).read_bytes(), SMALL).shares == {"recall": 0.5}

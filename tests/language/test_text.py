@@ -4,13 +4,7 @@ import time
 
 import pytest
 
-from playground.language.text import (
-    CLS_ID,
-    MASK_ID,
-    PAD_ID,
-    SEP_ID,
-    english_tokenizer,
-)
+from playground.language.text import CLS_ID, MASK_ID, PAD_ID, SEP_ID, english_tokenizer
 
 
 def test_a_written_mask_is_the_mask_and_other_special_tokens_are_unknown_words() -> None:

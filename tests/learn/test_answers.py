@@ -27,11 +27,9 @@ RUN = {"weights": "random", "tokenizer": "word", "text": "a b c", "d_model": 32,
         ("0,25", 0.25),
         ("1/4", 0.25),
         ("25 %", 0.25),
-        ("−3", -3),
-        ("22,713,216", 22_713_216),
+        ("−3e-4", -3e-4),
         ("1,024.5", 1024.5),
         ("1 024", 1024),
-        ("3e-4", 3e-4),
     ],
 )
 def test_ways_to_write_a_number(text: str, number: float) -> None:

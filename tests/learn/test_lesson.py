@@ -46,16 +46,6 @@ steps:
 MINE = read_lesson(FILE)
 SHORT = [name for name, lesson in shipped_lessons().items() if lesson.minutes < 10]
 
-TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cc"], exclude_characters="<!"), max_size=200)
-STEPS = st.builds(LessonStep, words=TEXTS, exercise=st.sampled_from([None, "temperature"]), variant=st.integers(0, 999))
-
-
-@given(st.builds(Lesson, title=TEXTS.filter(bool).map(lambda text: text[:80]), steps=st.lists(STEPS, max_size=4)))
-def test_a_lesson_is_the_same_from_its_code(lesson: Lesson) -> None:
-    code = encode_lesson(lesson)
-    assert decode_lesson(code) == lesson
-    assert find_lesson(code) == lesson
-
 
 @pytest.mark.parametrize("name", [*shipped_lessons(), "mine"])
 def test_a_lesson_holds_and_is_one_link(name: str) -> None:
@@ -124,7 +114,6 @@ def test_a_link_may_be_pasted_whole(server: str) -> None:
     ("old", "new", "says"),
     [
         ("link: attention?text=dogs bark&layer=2", "link: nonsense", "“nonsense” is no link"),
-        ("link: attention?text", "link: nonsense?text", "opens no page"),
         ("title:", "titel:", "`titel`: there is no such name here"),
         ("Look.", "Look <b>here</b>.", "HTML"),
         ("Look.", "Look ![x](https://tracker.example/x.png).", "no pictures"),
@@ -176,7 +165,6 @@ def test_a_lesson_that_is_no_link_is_told() -> None:
     [
         (LessonStep(exercise="nothing-at-all"), "Step 1: This step asks for the exercise “nothing-at-all”"),
         (LessonStep(link="attention?n_heads=5&weights=random&d_model=64"), "n_heads"),
-        (LessonStep(link="attention?weights=mine"), "no link can carry"),
         (LessonStep(), "Step 1: It has no words"),
     ],
 )

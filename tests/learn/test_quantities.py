@@ -3,7 +3,6 @@
 import json
 import math
 from collections.abc import Callable
-from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
@@ -12,16 +11,14 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from playground.analysis.gradients import BY_NAME, common_config, next_token_loss, variant_config
 from playground.errors import InputError
 from playground.language.family import TABLE
 from playground.language.network import Spec
 from playground.learn.quantities import QUANTITIES, Place
 from playground.link.opening import LinkedView, open_texts
-from playground.model import Encoder, EncoderDecoder
+from playground.model import EncoderDecoder
 from playground.training.recipe import Recipe
 from playground.training.tasks import make_data
-from playground.training.trainer import Trainer
 
 Floats = NDArray[np.float64]
 
@@ -123,39 +120,6 @@ def swapped() -> tuple[Floats, Floats]:
     return after - before, after[[2, 1, 0, 3, 4, 5]] - before
 
 
-def sentence_vectors() -> Floats:
-    with torch.inference_mode():
-        found = [VIEW.encoder(ids[None])[0].double() for ids in (VIEW.batch.ids[0], VIEW.batch.ids[1][:2])]
-    return np.stack([each.numpy().mean(axis=0) for each in found])
-
-
-def cosine(one: Floats, other: Floats) -> float:
-    return float(one @ other / np.linalg.norm(one) / np.linalg.norm(other))
-
-
-def without_head() -> float:
-    """How far the sentence's vector moves where head 1 of layer 0 is cut out of W_O."""
-    ids = VIEW.batch.ids[0][None]
-    other: Any = state().encoder
-    with torch.inference_mode():
-        before = VIEW.encoder(ids)[0].double().mean(dim=0)
-        other.layers[0].attn.o.weight[:, D_HEAD : 2 * D_HEAD] = 0
-        after = other(ids)[0].double().mean(dim=0)
-    return float((after - before).norm() / before.norm())
-
-
-def sinusoid_rows() -> Floats:
-    return np.array(
-        [[(math.sin, math.cos)[i % 2](p / 10000 ** ((i - i % 2) / 32)) for i in range(32)] for p in range(64)]
-    )
-
-
-def padded_cosine() -> float:
-    with torch.inference_mode():
-        final = VIEW.encoder(VIEW.batch.ids, VIEW.batch.mask[:, None]).double().numpy()
-    return cosine(final[0].mean(axis=0), final[1].mean(axis=0))
-
-
 def cross_keys() -> float:
     model = EncoderDecoder(SHORT.config, 4, 0).requires_grad_(False).eval()
     ids = SHORT.batch.ids[:1]
@@ -164,32 +128,8 @@ def cross_keys() -> float:
     return float((keys[1] - keys[0]).norm() / keys[0].norm())
 
 
-def gradient_kept() -> float:
-    encoder: Any = Encoder(variant_config(common_config(VIEW.config, 3), BY_NAME["post-norm"]), 0)
-    ids = VIEW.batch.ids[0]
-    loss = next_token_loss(encoder(ids[None])[0], encoder.embed.tokens.weight, ids)
-    torch.autograd.backward(loss)
-    first, last = (
-        sum(float(p.grad.double().square().sum()) for p in encoder.layers[i].parameters() if p.grad is not None)
-        for i in (0, 2)
-    )
-    return math.sqrt(first / last)
-
-
-def trained_share() -> float:
-    trainer = Trainer(replace(VIEW.config, dropout=0.0), RECIPE, watch=False)
-    for _ in trainer.run():
-        pass
-    examples = trainer.data.validation
-    with torch.inference_mode():
-        answers = trainer.network(examples.ids, examples.mask).argmax(dim=-1)
-    asked = examples.targets >= 0
-    return float((answers == examples.targets)[asked].double().mean())
-
-
 HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("pattern", 0, 1, 2, 4): lambda: weights()[2, 4],
-    ("pattern", 0, 1, "barks", "the"): lambda: weights()[2, 4],
     ("config", "d_ff"): lambda: 64,
     ("d_head",): lambda: 32 / 4,
     ("focus", "key"): lambda: 4,
@@ -220,18 +160,13 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("entropy.share", 0, 1): lambda: -float((weights() * np.log2(weights())).sum(axis=1).mean()) / math.log2(T),
     ("heads.focus", 0, 1): lambda: weights()[2, 4],
     ("heads.rule", "previous token", 0, 1): lambda: float(np.mean([weights()[i, i - 1] for i in range(1, T)])),
-    ("effect", 0, 1): without_head,
     ("moves", 3, 1): lambda: flipped(3)[1],
     ("moves.count",): lambda: T,
     ("swap.by_place", 0, 2): lambda: float(np.abs(swapped()[0]).max()),
     ("swap.by_word", 0, 2): lambda: float(np.abs(swapped()[1]).max()),
-    ("positions.cosine", 7): lambda: cosine(sinusoid_rows()[0], sinusoid_rows()[7]),
     ("positions.wavelength", 3): lambda: 2 * math.pi * 10000 ** (6 / 32),
     ("stream.length", 0): lambda: float(np.median(embedded().double().norm(dim=1))),
     ("output.length",): lambda: float(np.median(np.linalg.norm(encode(embedded()), axis=1))),
-    ("similarity", 0, 1): lambda: cosine(*sentence_vectors()),
-    ("similarity.padded", 0, 1): padded_cosine,
-    ("gradient.kept", "post-norm"): gradient_kept,
     ("rate", 10): lambda: 1.0,
     ("rate", 5): lambda: 0.5,
     ("training", "n_symbols"): lambda: 4,
@@ -239,11 +174,10 @@ HAND: dict[tuple[Any, ...], Callable[[], float | str]] = {
     ("trained.parameters",): lambda: (
         2 * (4 * (32 * 32 + 32) + 2 * 32 * 64 + 64 + 32 + 4 * 32) + 32 * make_data(RECIPE).tokenizer.vocab_size
     ),
-    ("trained",): trained_share,
     ("setting", "n_layers"): lambda: 2.0,
     ("setting", "causal"): lambda: "false",
 }
-"""What a quantity is by a computation of its own."""
+"""What a quantity is by a computation of its own; of the others, `tests/analysis` has one, and exercises ask."""
 
 
 @pytest.mark.parametrize("asked", HAND, ids=lambda asked: "-".join(map(str, asked)))
@@ -282,28 +216,9 @@ def test_an_encoder_of_the_page_gradient_flow_trains_as_a_plain_one_of_its_kind(
     assert ask("trained.encoder", "post-norm") == ask("trained")
 
 
-def test_every_quantity_is_tested_here() -> None:
-    elsewhere = {"flops.overtake", "cross.moves", "trained.encoder", "learnt", "network"}
-    assert {name for name, *_ in HAND} | elsewhere == QUANTITIES.keys()
-
-
 def test_what_the_base_of_the_small_english_learnt_is_in_its_table() -> None:
     table = json.loads(TABLE.read_text(encoding="utf-8"))
     rows = [table[Spec(seed=seed).key]["shares"]["recall"] for seed in range(3)]
     assert ask("learnt", "recall", view=open_texts("attention", {"weights": ["english"]})) == fmean(rows)
     with pytest.raises(InputError, match="No network has been trained"):
         ask("network", "steps")
-
-
-@pytest.mark.parametrize(
-    ("asked", "told"),
-    [
-        (("pattern", 9, 0, 0), "layers are 0 to 1"),
-        (("pattern", 0, 0, "cat", "dog"), "cat"),
-        (("parameters.of", "heads"), "attention"),
-        (("gradient.kept", "pre"), "pre-norm"),
-    ],
-)
-def test_what_is_not_there_is_said_in_a_sentence(asked: tuple[Any, ...], told: str) -> None:
-    with pytest.raises(InputError, match=told):
-        ask(*asked)

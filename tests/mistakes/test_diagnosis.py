@@ -82,9 +82,12 @@ def test_the_plain_pass_is_the_models_own(placement: str, activation: str, mask:
         assert found.report().startswith("0 of ")
 
 
+PAIRS = [(*VARIANTS[i], mask) for n, mask in enumerate(MASKS) for i in ((0, 3), (1, 2))[n % 2]]
+"""Every two of placement, activation and mask together once."""
+
+
 @pytest.mark.sampled(2)
-@pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.parametrize(("placement", "activation"), VARIANTS)
+@pytest.mark.parametrize(("placement", "activation", "mask"), PAIRS)
 def test_every_mistake_is_named(placement: str, activation: str, mask: str) -> None:
     model = encoder(placement, activation)
     for key in possible(model, mask):

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from playground import Trace
-from playground.model import causal_mask
+from playground.model import causal_and_padding, causal_mask
 from playground.model.attention import AttentionMask, attend, over_heads
 from playground.model.trace import UNTRACED
 from tests.model.reference import vectors
@@ -27,6 +27,10 @@ def test_every_form_broadcasts_over_heads(given: tuple[int, ...], expected: tupl
     assert brought.shape == expected
     assert torch.equal(brought.flatten(), mask.flatten())
     assert over_heads(None, 2, 5, 3) is None
+
+
+def test_causal_and_padding_needs_both() -> None:
+    assert causal_and_padding(torch.tensor([[False, True, True]])).int().tolist() == [[[0, 0, 0], [0, 1, 0], [0, 1, 1]]]
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 5), (3, 5, 3), (2, 1, 5, 3)])

@@ -11,6 +11,7 @@ from torch import Tensor
 from playground import Trace
 from playground.model.init import initialise
 from playground.model.norms import LayerNorm, RMSNorm, ScalarNorm
+from playground.model.positions import alibi_slopes
 from tests.model.reference import float64, scramble, vectors
 
 D_MODEL = 7
@@ -33,3 +34,7 @@ def test_a_norm_is_torchs_or_tutorial_as(kind: str, x: Tensor, eps: float) -> No
         expected = norm.gain * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + eps) + norm.bias
     for found in (norm(x), norm(x, Trace())):
         np.testing.assert_allclose(float64(found), float64(expected), atol=1e-5, rtol=0)
+
+
+def test_alibis_slopes_are_powers_of_2_and_between_them_for_other_numbers_of_heads() -> None:
+    assert alibi_slopes(6).tolist() == pytest.approx([2**-each for each in (2, 4, 6, 8, 1, 3)])

@@ -1,16 +1,12 @@
 """What shows only in a process of its own: what an import loads, what the command and the log print, the end."""
 
-import json
 import os
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from playground.web.server import Settings
 from tests.command_line.test_run_command import SMALL
-from tests.link.test_params import DEFAULTS
 
 
 def run_python(repository: Path, *arguments: str, env: dict[str, str] | None = None, **options: Any) -> Any:
@@ -71,28 +67,3 @@ print("torch._dynamo" in sys.modules)
 def test_no_import_builds_services_and_no_visitor_waits_for_what_only_trainings_need(repository: Path) -> None:
     done = run_python(repository, "-c", IN_A_NEW_PROCESS)
     assert done.stdout.splitlines()[-3:] == ["0 1", "False", "True"], done.stderr
-
-
-# --- its settings and its log
-
-
-READ_DEFAULTS = """
-import json
-import os
-from playground.limits import MAX_SENTENCES
-from playground.link.params import PARAMS
-from playground.web.server import read_settings
-defaults = {key: param.default for key, param in PARAMS.items()}
-print(json.dumps([defaults, MAX_SENTENCES, vars(read_settings(os.environ))], default=str))
-"""
-
-
-def test_no_operators_setting_changes_what_a_link_leaves_out(repository: Path) -> None:
-    texts = {"device": "cpu", "frame_ancestors": "'none'", "ray": "local"}
-    chosen = {field.name: texts.get(field.name, "3") for field in fields(Settings)}
-    limits = {"max_characters": "30", "max_sentences": "2", "max_tokens": "16"}
-    environ = {f"PLAYGROUND_{name.upper()}": text for name, text in {**chosen, **limits}.items()}
-    defaults, max_sentences, there = json.loads(run_python(repository, "-c", READ_DEFAULTS, env=environ).stdout)
-    assert max_sentences == 2
-    assert {name: str(value).removesuffix(".0") for name, value in there.items()} == chosen
-    assert defaults == json.loads(json.dumps(DEFAULTS, default=str))

@@ -64,15 +64,3 @@ def test_a_pasted_link_with_a_pinned_side_and_a_mistake(shipped: Any, repository
     view = open_link(link)
     weights = view.run.pattern(view.focus.layer)[view.focus.head][view.focus.query]
     assert f"{weights.max():.1%}" in shown["query"]
-
-
-def test_show_draws_the_charts_captions_and_tables_of_both_settings(repository: Path) -> None:
-    link = f"http://host/norms?{LINK}&norms_closer=true&b_seed=3"
-    code = f'import sys\nfrom playground import show\nshow({link!r})\nassert "streamlit" not in sys.modules'
-    notebook = execute(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code)]), repository)
-    shown = [output.data for output in notebook.cells[0].outputs]
-    charts = [data["application/vnd.plotly.v1+json"] for data in shown if "application/vnd.plotly.v1+json" in data]
-    assert [chart["data"][0]["type"] for chart in charts] == ["scatter", *["heatmap"] * 5]
-    tables = [data["text/html"] for data in shown if "<table" in data.get("text/html", "")]
-    assert len(tables) == 6
-    assert "now − pinned" in tables[0]

@@ -93,14 +93,6 @@ LENGTHS = torch.tensor([5, 4, 3, 2, 1, 5, 5, 3])
 SOURCE_MASK = torch.arange(5) < LENGTHS[:, None]
 
 
-def pair_model(eos_bias: float) -> EncoderDecoder:
-    model = EncoderDecoder(CONFIG, N_CLASSES, seed=14)
-    with torch.no_grad():
-        model.fc.bias[EOS] += eos_bias
-        model.fc.weight *= 3
-    return model
-
-
 def plainly(model: EncoderDecoder, source: Tensor) -> list[int]:
     """One sequence alone, without padding, the whole model run anew for every token."""
     said = [BOS]
@@ -109,9 +101,11 @@ def plainly(model: EncoderDecoder, source: Tensor) -> list[int]:
     return said[1:]
 
 
-@pytest.mark.parametrize("eos_bias", [-50.0, 3.0, 4.5, 5.0, 50.0])
+@pytest.mark.parametrize("eos_bias", [-50.0, 4.5, 50.0])
 def test_the_decoder_says_the_likeliest_token_until_it_ends(eos_bias: float) -> None:
-    model = pair_model(eos_bias)
+    model = EncoderDecoder(CONFIG, N_CLASSES, seed=14).requires_grad_(False)
+    model.fc.bias[EOS] += eos_bias
+    model.fc.weight *= 3
     source = SOURCE.masked_fill(~SOURCE_MASK, 0)
     said = decode_greedily(model, source, SOURCE_MASK, LONGEST)
     expected = [plainly(model, row[:length]) for row, length in zip(SOURCE, LENGTHS.tolist(), strict=True)]

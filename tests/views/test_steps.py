@@ -8,8 +8,7 @@ import plotly.graph_objects as go
 import pytest
 
 from playground import Encoder, ModelConfig
-from playground.analysis.steps import work_out
-from playground.analysis.walkthrough import STAGES, order
+from playground.analysis.steps import STAGES, order, work_out
 from playground.charts.chart import Bars, Chart, Heatmap, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene

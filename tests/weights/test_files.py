@@ -53,11 +53,7 @@ def torch_file(*, new: bool) -> bytes:
     return buffer.getvalue()
 
 
-PICKLES = [
-    torch_file(new=True),
-    torch_file(new=False),
-    *(pickle.dumps({"a": 1}, protocol=protocol) for protocol in (2, 3, 4, 5)),
-]
+PICKLES = [torch_file(new=True), torch_file(new=False), *(pickle.dumps({"a": 1}, protocol=n) for n in (2, 3, 4, 5))]
 
 
 @pytest.mark.parametrize("data", PICKLES)

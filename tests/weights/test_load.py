@@ -33,8 +33,7 @@ def torch_encoder(
 
 
 @pytest.mark.parametrize("fused_qkv", [False, True])
-@pytest.mark.parametrize("final_norm", [False, True])
-@pytest.mark.parametrize(("placement", "activation"), [("post", "relu"), ("pre", "gelu")])
+@pytest.mark.parametrize(("placement", "activation", "final_norm"), [("post", "relu", False), ("pre", "gelu", True)])
 def test_torchs_weights_give_torchs_output(placement: str, activation: str, final_norm: bool, fused_qkv: bool) -> None:
     reference = torch_encoder(norm_first=placement == "pre", final_norm=final_norm, activation=activation)
     model = Encoder(config(norm_placement=placement, activation=activation, final_norm=final_norm, fused_qkv=fused_qkv))

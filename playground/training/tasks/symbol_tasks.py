@@ -34,7 +34,6 @@ _PUNCTUATION = frozenset('.,;:!?"')
 _ROUND = 1_024
 """Fewest sequences drawn at once."""
 
-
 Drawn = tuple[NDArray[np.int64], NDArray[np.int64]]
 """Symbols, counted from 0, (N, T), and lengths, (N, 1)."""
 
@@ -121,10 +120,8 @@ class MadeUpTask(Task):
         validation = self._distinct(recipe, recipe.n_validation, "validation", ())
         train = self._distinct(recipe, recipe.n_train, "train", set(validation))
         if len(validation) < recipe.n_validation or not train:
-            reason = (
-                f"makes only {len(validation) + len(train):,} different sequences, too few to hold back "
-                f"{recipe.n_validation:,} for validation and to learn from others"
-            )
+            n = len(validation) + len(train)
+            reason = f"makes only {n:,} different sequences, too few to hold back {recipe.n_validation:,} of them"
             raise RecipeError("length", recipe.length, reason, ("a larger one",))
         return _as_ids(train), _as_ids(validation)
 

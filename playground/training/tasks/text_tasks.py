@@ -1,7 +1,4 @@
-"""Windows of text, a token a character: which is hidden, which comes next. The end is held back.
-
-Legend: N windows, T characters in each.
-"""
+"""Windows of text, a token a character: which is hidden, which comes next. Legend: N windows, T characters."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -76,17 +73,14 @@ def _commonest_follower_share(text: Tensor, validation: Examples) -> float:
 
 
 def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Tensor, Tensor, str]:
-    """Cut different windows of a text at random places; RecipeError if that can't be.
-
-    Returns the vocabulary, ids of what training may see, windows for training and validation, (N, width), and the
-    first of the latter as text.
-    """
+    """Return a vocabulary, the ids for training, windows of them and of the rest, (N, width), and the rest's first."""
     text = clean(recipe.text) if recipe.text else help_topics()
     kinds = tuple(sorted(kind for kind, _ in Counter(text).most_common(MAX_KINDS))) if recipe.text else PRINTABLE
     held_back = len(text) // HELD_BACK
     if held_back < width:
         reason = f"has {len(text):,} characters, too few to hold back a tenth for validation in windows of {width}"
-        raise _text_error(recipe, reason, f"a text of at least {HELD_BACK * width:,} characters, or a smaller length,")
+        works = f"a text of at least {HELD_BACK * width:,} characters, or a smaller length,"
+        raise RecipeError("text", f"{recipe.text[:20]}…", reason, (works,))
     seen, unseen = text[:-held_back], text[-held_back:]
     known = {kind: i for i, kind in enumerate(kinds, start=len(SPECIALS))}
     ids = torch.tensor([known.get(character, UNKNOWN_ID) for character in text])
@@ -94,7 +88,7 @@ def cut_windows(recipe: Recipe, width: int) -> tuple[tuple[str, ...], Tensor, Te
     train = _starts(seen, recipe.length, width, recipe.n_train, generator(recipe.seed, "train"), validation)
     if not train:
         reason = "repeats itself: all that it could learn from stands in the last tenth too, which is held back"
-        raise _text_error(recipe, reason, "a text that goes on with something new")
+        raise RecipeError("text", f"{recipe.text[:20]}…", reason, ("a text that goes on with something new",))
     steps = torch.arange(width)
     train_starts, (first, *_) = torch.tensor([*train.values()]), validation
     seen_windows = ids[train_starts[:, None] + steps]
@@ -112,11 +106,6 @@ def help_topics() -> str:
 def clean(text: str) -> str:
     """Return a text with single blanks, without [MASK]."""
     return " ".join(CONTROL.sub(" ", replace_surrogates(text)).replace(MASK, " ").split())
-
-
-def _text_error(recipe: Recipe, reason: str, works: str) -> RecipeError:
-    shown = recipe.text if len(recipe.text) <= 20 else f"{recipe.text[:20]}…"
-    return RecipeError("text", shown, reason, (works,))
 
 
 def _starts(

@@ -1,12 +1,8 @@
-"""English sentences and their French, by a small grammar: words agree with their noun, colours follow it.
-
-Legend: N sentences, T words in the longest.
-"""
+"""English sentences and their French, by a small grammar. Legend: N sentences, T words in the longest."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 
 import numpy as np
 import torch
@@ -130,19 +126,11 @@ def is_sentence(words: Sequence[str]) -> bool:
 
 
 def _draw_classes(n_words: int, coins: list[float]) -> list[int]:
-    classes: list[int] = []
-    joint = "verb"
+    classes: list[str] = []
     while True:
-        fitting = _fitting_phrases(n_words - len(classes))
+        room = n_words - len(classes)
+        fitting = [phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST]
         classes.extend(fitting[int(coins[len(classes)] * len(fitting))])
         if len(classes) == n_words:
-            return classes
-        classes.append(WORD_CLASSES.index(joint))
-        joint = "preposition"
-
-
-@lru_cache(maxsize=256)
-def _fitting_phrases(room: int) -> tuple[tuple[int, ...], ...]:
-    """Return phrases that fit."""
-    fitting = (phrase for phrase in PHRASES if room == len(phrase) or room - len(phrase) > _SHORTEST)
-    return tuple(tuple(map(WORD_CLASSES.index, phrase)) for phrase in fitting)
+            return [WORD_CLASSES.index(each) for each in classes]
+        classes.append("preposition" if "verb" in classes else "verb")

@@ -21,7 +21,6 @@ from playground.learn.exercise import (
     Variant,
     find_items,
     next_exercise,
-    sort_exercises,
 )
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.link.query import write_query
@@ -141,7 +140,7 @@ def _draw_list(unknown: str) -> None:
         st.info(say("exercises", "unknown", key=escape_markdown(quote_text(unknown))))
     if following is not None:
         _button("begin", "play_arrow", partial(_open, following.key), "primary", n=n_found)
-    for level, of_level in groupby(sort_exercises(exercises), lambda each: each.level):
+    for level, of_level in groupby(exercises.values(), lambda each: each.level):
         shown = list(of_level)
         with st.expander(say("exercises", "level", level=level, n=len(shown))):
             for topic, of_topic in groupby(shown, lambda each: each.topic):

@@ -8,10 +8,11 @@ import streamlit as st
 from playground.accounting.readable import in_units
 from playground.config import ModelConfig
 from playground.export import data
-from playground.export.code import Place, export_pair, export_run, export_training
+from playground.export.code import export_lab, export_pair, export_training
 from playground.export.written import FILE_NAME, Export, save_weights
 from playground.link.kinds import write_changes
 from playground.link.lab import Lab, find_pair, run_pair
+from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
 from playground.training.recipe import Recipe
 from playground.web.choices.setup import current_focus, current_setup, current_value
@@ -40,20 +41,7 @@ KEY = "export"
 def _export_encoder() -> Export:
     setup = current_setup()
     panels.require_text(setup, say("sidebar", "data.no-text"))
-    run = caches.run_sentence(setup.untouched_key)
-    focus = current_focus(run)
-    is_own = setup.weights not in ("random", "minilm")
-    return export_run(
-        run,
-        setup.batch,
-        setup.sentence,
-        seed=setup["seed"],
-        weights="file" if is_own else setup.weights,
-        tokenizer=caches.tokenizer(setup.text_key).name,
-        causal=setup["causal"],
-        place=Place(focus.layer, focus.head, focus.query),
-        own_weights=save_weights(caches.encoder(setup.weights, run.config, setup["seed"])) if is_own else None,
-    )
+    return export_lab(setup, current_focus(setup.without_changes.run))
 
 
 def _export_pair() -> Export:
@@ -64,9 +52,9 @@ def _export_pair() -> Export:
     widgets = "encdec_example" if is_example else "encdec"
     trained = caches.APP.trained_pair(pair.weights)
     own = None if trained is None else save_weights(trained)
-    place = Place(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head"))
+    focus = Focus(current_value(f"{widgets}_layer"), current_value(f"{widgets}_head"), 0, 0)
     n_words = caches.tokenizer(pair.target).vocab_size
-    return export_pair(run_pair(caches.APP, pair), n_words, seed=pair.seed, place=place, own_weights=own)
+    return export_pair(run_pair(caches.APP, pair), n_words, seed=pair.seed, focus=focus, own_weights=own)
 
 
 @st.cache_resource(max_entries=8, show_spinner=False)

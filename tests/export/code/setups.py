@@ -5,9 +5,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from playground import ModelConfig
-from playground.export import Place
-from playground.text import characters, words
+from playground import Encoder, ModelConfig
+from playground.export.code import export_run
+from playground.export.written import Export
+from playground.limits import MAX_TOKENS
+from playground.link.opening import Focus
+from playground.runs.encoder_run import run
+from playground.text import build_tokenizer, characters, split_sentences, words
 from tests.model.strategies import configs
 
 TEXTS = (
@@ -23,7 +27,10 @@ TOKENIZERS = ("word", "char", "bpe", "vectors")
 
 
 Arguments = dict[str, Any]
-"""Of `as_python`."""
+"""Of `export`."""
+
+
+FIRST = Focus(0, 0, 0, 0)
 
 
 @st.composite
@@ -37,6 +44,31 @@ def setups(draw: st.DrawFn) -> Arguments:
 def arguments(config: ModelConfig, text: str, tokenizer: str, **options: Any) -> Arguments:
     """What the export is asked with: the configuration gets a token table that the tokenizer fits."""
     rows = {"vectors": 0, "bpe": 300, "char": characters().vocab_size, "word": words(text.split("\n")).vocab_size}
-    place = Place(config.n_layers - 1, config.n_heads - 1, 3)
+    focus = Focus(config.n_layers - 1, config.n_heads - 1, 3, 0)
     config = replace(config, vocab_size=rows[tokenizer])
-    return {"config": config, "text": text, "tokenizer": tokenizer, "place": place, **options}
+    return {"config": config, "text": text, "tokenizer": tokenizer, "focus": focus, **options}
+
+
+def export(
+    config: ModelConfig,
+    text: str = TEXTS[1],
+    tokenizer: str = "word",
+    *,
+    seed: int = 0,
+    causal: bool = False,
+    sentence: int = 0,
+    focus: Focus = FIRST,
+) -> Export:
+    """An encoder of random weights with its sentence, of any architecture."""
+    sentences = split_sentences(text).sentences
+    cutter = build_tokenizer("word" if tokenizer == "vectors" else tokenizer, config.vocab_size, sentences)
+    batch = cutter.encode_batch(sentences, config.max_len if config.has_position_table else MAX_TOKENS)
+    computed = run(Encoder(config, seed), batch, sentence, seed=seed, causal=causal)
+    given: dict[str, Any] = {
+        "seed": seed,
+        "weights": "random",
+        "tokenizer": tokenizer,
+        "causal": causal,
+        "focus": focus,
+    }
+    return export_run(computed, batch, sentence, **given)

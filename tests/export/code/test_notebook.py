@@ -6,14 +6,14 @@ import nbclient
 import nbformat
 import pytest
 
-from playground.export import as_notebook, as_python
+from tests.export.code.setups import export
 from tests.export.code.test_python_file import SMALL
 from tests.export.code.written import code_cells
 
 
 @pytest.fixture(scope="module")
 def notebook() -> str:
-    return as_notebook(SMALL)
+    return export(SMALL).notebook()
 
 
 def test_it_runs_from_top_to_bottom(notebook: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -30,7 +30,7 @@ def test_one_concept_has_one_explanation_and_one_cell(notebook: str) -> None:
 
 
 def test_file_and_notebook_have_the_same_code(notebook: str) -> None:
-    code = as_python(SMALL)
+    code = export(SMALL).python()
     cells = code_cells(notebook)
     assert all(cell in code for cell in cells[2:-1])
     imports = set(code.partition('"""\n\n')[2].split("\n\n\n")[0].splitlines())

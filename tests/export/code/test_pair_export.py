@@ -7,12 +7,13 @@ import pytest
 
 from playground import EncoderDecoder, ModelConfig
 from playground.errors import InputError
-from playground.export.code import Place, export_pair
+from playground.export.code import export_pair
 from playground.export.written import Export
+from playground.link.opening import Focus
 from playground.runs.pair_run import run_pair
 from playground.text import words
 from tests.export.code.test_python_file import SMALL
-from tests.export.code.written import code_cells, complaints, run_here
+from tests.export.code.written import complaints, run_here
 
 SOURCE, TARGET = ["the cat sees", "the big cat sees a small house"], ["le chat voit"]
 VARIANTS = [
@@ -28,7 +29,7 @@ def export(config: ModelConfig, sentence: int = 0, target: list[str] = TARGET) -
         EncoderDecoder(config, tokenizer.vocab_size, 11),
         words(SOURCE).encode_batch(SOURCE), tokenizer.encode_batch(target), sentence, 0,
     )  # fmt: skip
-    return export_pair(run, tokenizer.vocab_size, seed=11, place=Place(1, 2, 1))
+    return export_pair(run, tokenizer.vocab_size, seed=11, focus=Focus(1, 2, 1, 0))
 
 
 @pytest.mark.parametrize("config", VARIANTS)
@@ -38,11 +39,6 @@ def test_a_pair_runs_and_gives_the_pages_numbers(config: ModelConfig, sentence: 
     assert run_here(code)["config"] == config
     (tmp_path / "pair.py").write_text(code, encoding="utf-8")
     assert complaints(tmp_path / "pair.py") == ""
-
-
-def test_the_notebook_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    exec("\n".join(code_cells(export(SMALL).notebook())), {})
-    assert "are those of the page" in capsys.readouterr().out
 
 
 def test_without_a_token_there_is_nothing_to_write() -> None:

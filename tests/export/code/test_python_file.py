@@ -11,9 +11,7 @@ from hypothesis import given, settings
 
 from playground import Encoder, ModelConfig
 from playground.config import CHOICES
-from playground.errors import InputError
-from playground.export import as_python
-from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, setups
+from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, export, setups
 from tests.export.code.written import complaints, run_here
 from tests.model.strategies import SWITCHES
 
@@ -22,7 +20,7 @@ SMALL = ModelConfig(vocab_size=100, d_model=16, n_heads=4, n_layers=2, d_ff=24, 
 
 def check(given: Arguments) -> None:
     """Run the file; weights and names are those of the package."""
-    code = as_python(**given)
+    code = export(**given).python()
     names = run_here(code)  # which ends in assertions
     ours = Encoder(given["config"], seed=given["seed"]).state_dict()
     theirs = names["encoder"].state_dict()
@@ -46,7 +44,7 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
         fields: dict[str, Any] = {name: options[i % len(options)] for name, options in CHOICES.items()}
         fields |= {name: bool((i + k) % 2) for k, name in enumerate(SWITCHES)}
         given = arguments(replace(SMALL, n_segments=i % 2, **fields), TEXTS[i % len(TEXTS)], TOKENIZERS[i % 4])
-        written.append(as_python(causal=i % 3 == 0, **given))
+        written.append(export(causal=i % 3 == 0, **given).python())
     paths = [tmp_path / f"written_{i}.py" for i in range(len(written))]
     for path, code in zip(paths, written, strict=True):
         path.write_text(code, encoding="utf-8")
@@ -55,25 +53,9 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("broken", ["shown_output", "shown_pattern", "shown_sums", "n_heads"])
 def test_the_assertions_can_fail(broken: str) -> None:
-    code = as_python(SMALL, causal=True)
+    code = export(SMALL, causal=True).python()
     changes = {"n_heads": ("n_layers, n_heads = 2, 4", "n_layers, n_heads = 2, 2")}
     old, new = changes.get(broken, (f"{broken} = [", f"{broken} = [0.001 + "))
     assert old in code
     with pytest.raises(AssertionError):
         run_here(code.replace(old, new))
-
-
-@pytest.mark.parametrize(
-    ("options", "word"),
-    [
-        ({"weights": "mine"}, "weights='mine'"),
-        ({"weights": "minilm"}, "shape"),
-        ({"tokenizer": "morse"}, "morse"),
-        ({"tokenizer": "vectors"}, "vocab_size"),
-        ({"text": " ".join(map(str, range(200)))}, "200"),
-        ({"text": ""}, "0 sentences"),
-    ],
-)  # fmt: skip
-def test_what_cannot_be_written_is_one_sentence(options: dict[str, str], word: str) -> None:
-    with pytest.raises(InputError, match=word):
-        as_python(SMALL, **options)

@@ -8,21 +8,17 @@ import pytest
 
 from playground import Encoder
 from playground.diagnosis import diagnose, read_arrays, write_saving_code
-from playground.export import as_python
 from playground.web.sidebar.weights_panels import HOW_TO_SAVE
 from playground.weights import read_tensors
-from tests.export.code.setups import arguments
+from tests.export.code.setups import arguments, export
 from tests.export.code.test_python_file import SMALL
 from tests.export.code.written import run_here
 
 ARCHITECTURES: list[dict[str, Any]] = [
-    {},
-    {"norm_placement": "pre", "final_norm": True, "first_norm": False},
-    {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False},
-    {"norm": "none", "residual": False, "positions": "none"},
+    {"norm_placement": "pre", "final_norm": True, "first_norm": False, "positions": "rotary", "n_kv_heads": 2},
+    {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False, "qk_norm": True},
+    {"norm": "none", "residual": False, "positions": "alibi", "window": 2, "global_every": 2},
     {"norm": "scalar", "share_layers": True, "positions": "learned", "embedding_norm": True},
-    {"positions": "rotary", "n_kv_heads": 2, "qk_norm": True},
-    {"positions": "alibi", "window": 2, "global_every": 2},
     {"positions": "relative", "relative_buckets": 8, "fused_qkv": True, "d_embedding": 8, "n_segments": 2},
 ]
 
@@ -35,7 +31,7 @@ def in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def run_file(fields: dict[str, Any], tokenizer: str, *, causal: bool) -> tuple[dict[str, Any], Encoder]:
     """The names that a file leaves behind, and the app's encoder."""
     given = arguments(replace(SMALL, **fields), "the cat sat on the mat", tokenizer, causal=causal, seed=1)
-    return run_here(as_python(**given)), Encoder(given["config"], seed=1)
+    return run_here(export(**given).python()), Encoder(given["config"], seed=1)
 
 
 @pytest.mark.parametrize(("tokenizer", "causal"), [("word", False), ("vectors", True)])

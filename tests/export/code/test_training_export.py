@@ -33,20 +33,15 @@ def recipe_of(fields: dict[str, Any]) -> Recipe:
 
 @pytest.mark.sampled(1)
 @pytest.mark.parametrize("fields", RUNS, ids=str)
-def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any]) -> None:
+def test_the_file_ends_with_the_trainers_weights(fields: dict[str, Any], tmp_path: Path) -> None:
     recipe = recipe_of(fields)
-    names = run_here(export_training(TINY, recipe).python())
+    code = export_training(TINY, recipe).python()
+    (tmp_path / "run.py").write_text(code, encoding="utf-8")
+    assert complaints(tmp_path / "run.py") == ""
+    names = run_here(code)
     trainer = Trainer(TINY, recipe)
     for _ in trainer.run():
         pass
     assert names["trainer"].history.loss == trainer.history.loss
     for name, tensor in trainer.network.state_dict().items():
         assert torch.equal(names["trainer"].network.state_dict()[name], tensor), name
-
-
-@pytest.mark.long
-def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
-    paths = [tmp_path / f"run_{i}.py" for i in range(len(RUNS))]
-    for path, fields in zip(paths, RUNS, strict=True):
-        path.write_text(export_training(TINY, recipe_of(fields)).python(), encoding="utf-8")
-    assert complaints(*paths) == ""

@@ -12,7 +12,6 @@ from playground.model.edits import shuffled
 from tests.changes import made
 from tests.model.changes.by_hand import (
     EVERY,
-    IDS,
     OTHER_IDS,
     PATTERN,
     REAL,
@@ -60,21 +59,6 @@ def test_a_patched_vector_is_the_other_runs_and_the_rest_follows(variant: str, p
     trace = changed_trace(model, [[patch]])
     torch.testing.assert_close(trace["final"][0], expected, atol=1e-9, rtol=0)
     assert torch.equal(trace[name][0][where], other[name][0][where])
-
-
-@pytest.mark.parametrize("variant", VARIANTS)
-def test_cutting_pairs_before_the_softmax_is_a_mask(variant: str) -> None:
-    model = build(variant)
-    pairs = [(0, 1), (0, 2), (3, 3), (2, 0)]
-    mask = REAL[:, None, :].expand(1, 6, 6).clone()
-    for query, key in pairs:
-        mask[0, query, key] = False
-    cuts = [Change("weight", layer, None, (query, key, 0.0)) for layer in range(2) for query, key in pairs]
-    expected = Trace()
-    model(IDS, mask, expected)
-    trace = changed_trace(model, [cuts])
-    assert torch.equal(trace["final"], expected["final"])
-    assert all(torch.equal(trace[f"layers.{i}.attn.scores"], expected[f"layers.{i}.attn.scores"]) for i in range(2))
 
 
 def test_several_at_one_point_apply_in_their_documented_order() -> None:

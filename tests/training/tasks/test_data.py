@@ -2,7 +2,7 @@
 
 import hashlib
 from collections import Counter
-from dataclasses import fields, replace
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from playground.errors import RecipeError
 from playground.training.recipe import BOS_ID, DATA_FIELDS, EOS_ID, IGNORE, MASK, Data, Examples, Recipe
 from playground.training.tasks import MAX_TRAIN_TOKENS, TASKS, make_data
-from playground.training.tasks.text_tasks import clean, help_topics
+from playground.training.tasks.text_tasks import help_topics
 from tests.training.tasks.test_made_up import MADE_UP, PLAIN
 
 SMALL = {name: Recipe(task=name, length=10, n_train=400, n_validation=60) for name in TASKS}
@@ -30,17 +30,6 @@ def answers(examples: Examples) -> list[int]:
 
 
 @pytest.mark.parametrize("name", TASKS)
-def test_a_task_s_defaults_make_data(name: str) -> None:
-    task = TASKS[name]
-    assert {"task", "seed", "text"}.isdisjoint(task.defaults)
-    assert set(task.defaults) <= {field.name for field in fields(Recipe)}
-    recipe = Recipe(task=name, **task.defaults)
-    data = make_data(recipe)
-    assert (data.task, len(data.train), len(data.validation)) == (task, recipe.n_train, recipe.n_validation)
-    assert 0.04 < data.baseline < 0.6
-
-
-@pytest.mark.parametrize("name", TASKS)
 def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
     data = DATA[name]
     for part, n in ((data.train, 400), (data.validation, 60)):
@@ -51,9 +40,6 @@ def test_shapes_types_classes_splits_and_the_example(name: str) -> None:
         asked = part.targets[part.targets != IGNORE]
         assert int(asked.min()) >= 0
         assert int(asked.max()) < len(data.labels)
-        assert part.ids.is_contiguous()
-        moved = part.to(torch.device("meta"))
-        assert moved.ids.device.type == moved.targets.device.type == "meta"
     train = {tuple(row) for row in data.train.ids.tolist()}
     assert train.isdisjoint(map(tuple, data.validation.ids.tolist()))
     assert data.tokenizer.encode_batch([data.example]).ids.tolist() == data.validation[slice(0, 1)].ids.tolist()
@@ -75,18 +61,16 @@ def test_targets_are_the_answers_and_a_decoder_reads_what_it_has_said(name: str)
 
 
 @pytest.mark.parametrize("name", ["characters", "masked"])
-@pytest.mark.parametrize(
-    "text",
-    ["Ein [MASK] [PAD] 🙂 ß\x00\x1f\u202e\u00a0é " + "".join(map(chr, range(0x300, 0x370))), "[MASK [MASK] MASK]"],
-)
 @given(st.text(st.characters(exclude_categories=()), min_size=300, max_size=600))
 @settings(max_examples=10)
-def test_any_text_is_read_back(name: str, text: str, more: str) -> None:
-    try:
-        data = make_data(Recipe(task=name, text=text + more, length=6))
-    except RecipeError:
-        assert len(clean(text + more)) < 70 or len(set(clean(text + more))) == 1
-        return
+def test_any_text_is_read_back(name: str, text: str) -> None:
+    data = make_data(
+        Recipe(
+            task=name,
+            text=f"[MASK [MASK] MASK] 🙂\x1f\u202e\u00a0{''.join(map(chr, range(0x300, 0x370)))}{text}",
+            length=6,
+        )
+    )
     assert data.tokenizer.encode_batch([data.example]).ids.tolist() == data.validation.ids[:1].tolist()
 
 

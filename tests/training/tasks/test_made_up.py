@@ -6,8 +6,6 @@ from collections.abc import Callable
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from torch import Tensor
 
 from playground.errors import InputError, RecipeError
@@ -19,15 +17,6 @@ from tests.training.tasks.test_translation import plain_answers
 
 MADE_UP = {name: task for name, task in TASKS.items() if isinstance(task, MadeUpTask)}
 FIRST = 3
-SEQUENCES = st.builds(
-    Recipe,
-    task=st.sampled_from(["reverse", "sort"]),
-    length=st.integers(10, 20),
-    n_symbols=st.integers(4, 26),
-    n_train=st.integers(1, 300),
-    n_validation=st.integers(1, 100),
-    seed=st.integers(0, 1_000),
-)
 
 
 def rows(ids: Tensor) -> list[tuple[int, ...]]:
@@ -41,17 +30,6 @@ def rows(ids: Tensor) -> list[tuple[int, ...]]:
 
 def sequences(recipe: Recipe) -> tuple[Tensor, Tensor]:
     return MADE_UP[recipe.task].sequences(recipe)
-
-
-@given(SEQUENCES)
-def test_sequences_are_all_different_and_have_the_recipe_s_symbols_and_lengths(recipe: Recipe) -> None:
-    train, validation = map(rows, sequences(recipe))
-    assert (len(train), len(validation)) == (recipe.n_train, recipe.n_validation)
-    assert len({*train, *validation}) == len(train) + len(validation)
-    n_symbols = len(MADE_UP[recipe.task].symbols(recipe.n_symbols))
-    for row in (*train, *validation):
-        assert recipe.length // 2 <= len(row) <= recipe.length
-        assert set(row) <= set(range(FIRST, FIRST + n_symbols))
 
 
 def test_too_few_different_sequences_are_refused() -> None:
@@ -79,28 +57,6 @@ PLAIN: dict[str, Callable[[list[int]], list[int]]] = {  # of a row of ids
     "seq2seq-reverse": lambda row: row[::-1],
     "seq2seq-translate": lambda row: plain_answers(row),
 }
-
-
-LONGEST = 200
-ROWS = st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=LONGEST), min_size=1, max_size=6)
-
-
-def answers_of(name: str, rows: list[list[int]]) -> list[list[int]]:
-    """The task's answers to rows of symbols, without the padding that they are given."""
-    task, width = MADE_UP[name], max(map(len, rows))
-    ids = torch.tensor([[symbol + task.first_id for symbol in row] + [0] * (width - len(row)) for row in rows])
-    before = ids.clone()
-    answers: Tensor = task.answers(ids)
-    assert torch.equal(ids, before)
-    assert answers.dtype == torch.int64
-    return [places[: len(row)] for row, places in zip(rows, answers.tolist(), strict=True)]
-
-
-@pytest.mark.parametrize("name", MADE_UP)
-@given(rows=ROWS)
-def test_answers_are_what_a_plain_program_says(name: str, rows: list[list[int]]) -> None:
-    first = MADE_UP[name].first_id
-    assert answers_of(name, rows) == [PLAIN[name]([symbol + first for symbol in row]) for row in rows]
 
 
 @pytest.mark.parametrize("task", MADE_UP.values(), ids=MADE_UP)

@@ -54,13 +54,10 @@ def test_a_text_s_rarer_characters_are_unknown() -> None:
 @pytest.mark.parametrize(
     ("text", "cleaned"),
     [
-        ("  a\n\n b\t\tc  ", "a b c"),
         ("a\u2028b\u00a0c\r\nd", "a b c d"),
         ("a\x00b\x1b\u202ec", "a b c"),
         ("a\ud800b", "a\ufffdb"),
-        (f"a{MASK}b", "a b"),
         (f"[MA{MASK}SK]", "[MA SK]"),
-        (" \n\x00 ", ""),
     ],
 )
 def test_cleaning(text: str, cleaned: str) -> None:
@@ -85,9 +82,7 @@ def test_hiding_takes_a_fixed_share_anywhere(length: int) -> None:
         (" \n\t ", 8, "has 0 characters"),
         ("a" * 900, 2, "repeats itself"),
         ("too short", 2, "has 9 characters, too few .* at least 30 characters"),
-        (PROSE, 256, "at least 2,570 characters"),
         ("ab" * 100, 8, "repeats itself"),
-        (PROSE[:30] * 20, 8, "repeats itself"),
     ],
 )
 def test_a_text_that_cannot_be_learnt_from_is_told_why(text: str, length: int, message: str) -> None:

@@ -5,7 +5,6 @@ import re
 import pytest
 import torch
 
-from playground.errors import RecipeError
 from playground.training.recipe import EOS_ID, IGNORE, Recipe
 from playground.training.tasks import make_data
 from playground.training.tasks.translation import ENGLISH
@@ -58,12 +57,7 @@ def plain_answers(row: list[int]) -> list[int]:
     [
         ("the small black cat sees a white house", "le petit chat noir voit une maison blanche"),
         ("my queen", "ma reine"),
-        (
-            "this good grey horse takes the apple on a big garden",
-            "ce bon cheval gris prend la pomme sur un grand jardin",
-        ),
         ("the blue the cow", "la bleue la vache"),  # no sentence: a word agrees with the next noun all the same
-        ("cat the", "chat le"),
     ],
 )
 def test_translations_by_hand(english: str, french: str) -> None:
@@ -81,10 +75,3 @@ def test_data_are_sentences_of_the_grammar_and_their_french(length: int) -> None
         assert 2 <= len(words) <= length
         assert SENTENCE.fullmatch(data.text(words))
         assert [i for i in targets if i != IGNORE] == [*plain_answers(words), EOS_ID]
-
-
-def test_two_words_make_each_article_with_each_noun() -> None:
-    train, validation = TASK.sequences(Recipe(task=TASK.name, length=2, n_train=4_096, n_validation=30))
-    assert len({*map(tuple, train.tolist()), *map(tuple, validation.tolist())}) == 64
-    with pytest.raises(RecipeError, match="length=2"):
-        TASK.sequences(Recipe(task=TASK.name, length=2))

@@ -1,7 +1,6 @@
 """What a visitor chooses: widgets, presets, resets, texts that are replaced or long."""
 
 from collections.abc import Collection
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
@@ -10,22 +9,12 @@ from streamlit.testing.v1 import AppTest
 
 from playground.accounting import count_parameters
 from playground.limits import MAX_CHARACTERS
-from playground.link import query
 from playground.link.kinds import write
 from playground.link.opening import open_link
-from playground.link.params import (
-    ARCHITECTURE,
-    DEFAULT_TEXT,
-    PARAMS,
-    RECIPE,
-    TASK_TITLES,
-    TRAINING,
-)
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, PARAMS
 from playground.link.query import MARKER, PINNED_KEYS
 from playground.presets import PRESETS
-from playground.training.recipe import Recipe
 from playground.web.choices import setup
-from playground.web.choices.open_page import training_parameters
 from playground.web.sidebar.controls import EXPERT
 from tests.web.app_test import (
     SMALL,
@@ -164,18 +153,6 @@ def test_undo_steps_back_through_one_choice_after_the_other_and_ends_at_the_firs
     choose(app, seed=5)
     press(app.switch_page("../../pages/norms.py").run(), "undo")
     assert values(app, "seed") == {"seed": 9}, "from another page too"
-
-
-def test_the_settings_in_a_link_make_the_same_run() -> None:
-    usual: dict[str, Any] = {name: param.default for name, param in RECIPE.items()}
-    assert training_parameters(Recipe(**usual)) == {}
-    recipe = Recipe(task="characters", text="to be or not to be", length=8, causal=False, distill=0.5, clip=1.0)
-    read: dict[str, Any] = {key: param.default for key, param in TRAINING.items()}
-    for key, written in training_parameters(recipe).items():
-        read[key], complaint = query.read(key, written)
-        assert complaint is None
-    asked = {name: read[f"training_{name}"] for name in RECIPE}
-    assert replace(recipe, task=TASK_TITLES[read["training_task"]], **asked) == recipe
 
 
 def drawn_otherwise() -> None:

@@ -17,17 +17,7 @@ from playground.web.choices import setup
 from playground.web.session.services import ResultCache, other_services
 from playground.web.sidebar import weights_panels
 from playground.weights.store import NetworkStore
-from tests.web.app_test import (
-    SESSION,
-    captions,
-    open_page,
-    press,
-    prose,
-    sentences,
-    shown_focus,
-    without_error,
-    words,
-)
+from tests.web.app_test import SESSION, captions, open_page, press, prose, sentences, shown_focus, without_error, words
 
 MASKED = "[MASK]".join(params.ENGLISH_TEXT.rsplit("animal", 1))
 

@@ -5,16 +5,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.link.params import DEFAULT_TEXT
 from playground.link.query import MARKER, PINNED_KEYS
-from tests.web.app_test import (
-    SMALL,
-    charts,
-    choose,
-    component_data,
-    open_page,
-    press,
-    sentences,
-    values,
-)  # fmt: skip
+from tests.web.app_test import SMALL, charts, choose, component_data, open_page, press, sentences, values
 
 
 def written(app: AppTest) -> dict[str, list[str]]:
@@ -48,7 +39,6 @@ def test_what_is_pinned_outlives_a_change_a_swap_and_ends_with_unpinning() -> No
         ({"b_text": "  \n\t"}, "no text"),
         ({"b_n_layers": 96, "b_d_model": 4096, "b_n_heads": 32}, "pinned settings cannot be run"),
         ({"b_d_ff": 33}, "In the pinned settings: The link's d_ff=“33”"),
-        ({"b_n_heads": 3}, "In the pinned settings: n_heads=3 does not divide"),
         ({"b_weights": "minilm", "b_d_model": 64}, "In the pinned settings: The trained weights have another"),
         ({"b_weights": "mine"}, "In the pinned settings: A link can't carry a weights file"),
         ({"b_weights": "trained here"}, "In the pinned settings: This server has not kept"),

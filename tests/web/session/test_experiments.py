@@ -7,11 +7,7 @@ from typing import Any
 import pytest
 
 from playground.jobs import JobStatus
-from playground.web.session.experiments import (
-    Experiment,
-    join_experiment,
-    training_bytes,
-)
+from playground.web.session.experiments import Experiment, join_experiment, training_bytes
 from playground.web.session.own_models import SessionExperiments
 from playground.web.session.services import MemoryBudget, MemoryReservation, other_services, services
 from tests.waiting import running_jobs, until

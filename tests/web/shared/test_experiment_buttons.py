@@ -11,17 +11,7 @@ from playground.web.session import experiments, own_models
 from playground.web.session.own_models import OWN
 from playground.web.session.services import services
 from tests.waiting import running_jobs
-from tests.web.app_test import (
-    array,
-    captions,
-    charts,
-    grey_buttons,
-    press,
-    prose,
-    sentences,
-    status_text,
-    working,
-)  # fmt: skip
+from tests.web.app_test import array, captions, charts, grey_buttons, press, prose, sentences, status_text, working
 from tests.web.experiment_pages import (
     OWN_TEXT,
     ended,

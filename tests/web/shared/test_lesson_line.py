@@ -117,13 +117,6 @@ def test_every_shipped_step_opens_and_leads_back_to_what_there_was(name: str) ->
     assert values(app, *OWN) == OWN
 
 
-def test_a_lesson_of_which_an_exercise_is_missing_goes_on() -> None:
-    steps = [LessonStep(exercise="gone"), LessonStep(words="Here.")]
-    app = press(open_page("attention", lesson=encode_lesson(Lesson(title="x", steps=steps)), tour=1), "lesson_open")
-    assert "“gone”" in sentences(app)
-    assert "Here." in prose(press(app, "lesson_next"))
-
-
 def test_without_a_text_a_step_is_not_done_and_reset_ends_the_lesson() -> None:
     app = choose(open_page("attention", tour=4, lesson="pronoun"), text="")
     assert not is_done(working(app))

@@ -3,7 +3,7 @@
 import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.analysis.walkthrough import order
+from playground.analysis.steps import order
 from playground.link.params import FOCUS
 from playground.presets import PRESETS
 from tests.web.app_test import (

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from playground import ModelConfig
-from playground.analysis.walkthrough import order
+from playground.analysis.steps import order
 from playground.presets import PRESETS
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session import caches
