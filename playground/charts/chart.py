@@ -18,17 +18,11 @@ from playground.charts.names import token_names
 S = TypeVar("S")
 
 AxisOptions: TypeAlias = Mapping[str, Any]
-
-
 Mask: TypeAlias = NDArray[np.bool_]
 
 
 def _nothing(*_: object) -> str:
     return ""
-
-
-def _grow_with_rows(n_rows: int) -> int:
-    return int(np.clip(170 + 26 * n_rows, 280, 620))
 
 
 @dataclass(frozen=True)
@@ -42,7 +36,7 @@ class Axis(Generic[S]):
     place: str = ""
     """What a click chooses, by its key in the link."""
     numbers: Callable[[S], Sequence[int | None]] | None = None
-    """Each cell's number of that place; by default from 0."""
+    """Of that place, for each cell; by default from 0."""
     of_tokens: bool = False
     options: AxisOptions = field(default_factory=dict)
 
@@ -60,7 +54,6 @@ class Chart(Generic[S]):
     alt: str
     caption: str
     reading: Callable[[S], str] = _nothing
-    """What these numbers say."""
     table: Callable[[S], pd.DataFrame] | None = None
     """Its numbers; some kinds make their own."""
     click: str = ""
@@ -103,7 +96,7 @@ class Heatmap(Chart[S]):
     frames: Callable[[S], Sequence[Frame]] = lambda _: ()
     shown: Callable[[S], Mask] | None = None
     """Coloured cells (R, C); others are grey."""
-    height_of: Callable[[int], int] = _grow_with_rows
+    height_of: Callable[[int], int] = lambda n_rows: int(np.clip(170 + 26 * n_rows, 280, 620))
     written: str = ""
     """Format of numbers in cells; empty for none."""
     flat_bar: bool = False
@@ -122,7 +115,7 @@ class Curves(Chart[S]):
     x: Axis[S]
     y: Callable[[Sequence[Array]], AxisOptions]
     marks: Mapping[str, float] = field(default_factory=dict)
-    """Vertical lines, by their names."""
+    """Vertical lines on a logarithmic axis, by their names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,10 +132,6 @@ class Bars(Chart[S]):
     horizontal: bool = True
     stacked: bool = False
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
-    """The line below a label."""
-    order: Callable[[str], Any] | None = None
-    grey: Callable[[S], Sequence[bool]] | None = None
-    """Labels that cannot have a bar."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,8 +225,6 @@ class Table(Generic[S]):
     row_height: int | None = None
     most_rows: int | None = None
     missing: str | None = None
-    is_folded: bool = False
-    title: str = "The numbers"
     is_markdown: bool = False
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
 
@@ -269,7 +256,6 @@ class Menu:
     label: str
     names: Mapping[Any, str]
     help: str = ""
-    takes_text: bool = False
 
 
 @dataclass(frozen=True)
@@ -317,7 +303,6 @@ class Panel:
     """Items behind a heading."""
 
     key: str
-    """Of its parameter, if any."""
     title: str
     items: tuple["Item", ...]
     icon: str = ""

@@ -9,7 +9,7 @@ import numpy as np
 import plotly.io
 from numpy.typing import NDArray
 
-from playground.charts.figure import ROUNDING, Array, is_logarithmic
+from playground.charts.figure import Array
 
 
 @dataclass(frozen=True)
@@ -28,27 +28,6 @@ def from_zero(numbers: Sequence[Array]) -> Colours:
     return Colours({"zmin": 0, "zmax": max(map(largest, numbers))})
 
 
-def between_ends_or_powers(numbers: Sequence[Array]) -> Colours:
-    """From the smallest to the largest number, or by powers of ten; one colour for rounding alone."""
-    every = np.concatenate([each.ravel() for each in numbers])
-    is_far = is_logarithmic(every)
-    every = _logarithms(every) if is_far else every
-    every = every[np.isfinite(every)]
-    if not every.size:
-        return Colours()
-    low, high = float(every.min()), float(every.max())
-    if high - low <= ROUNDING * max(-low, high):
-        low, high = min(0.0, 2 * low), max(1e-6, 2 * high)
-    powers = {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
-    ends = {"zmin": low, "zmax": high}
-    return Colours(ends, _logarithms, powers) if is_far else Colours(ends)
-
-
-def _logarithms(values: Array) -> Array:
-    logarithms: Array = np.log10(values, where=values > 0, out=np.full_like(values, np.nan))
-    return logarithms
-
-
 def around_zero(numbers: Sequence[Array]) -> Colours:
     """Diverging from 0, to the largest size."""
     return _diverge(max(largest(np.abs(each)) for each in numbers))
@@ -60,13 +39,7 @@ def within(limit: float) -> Callable[[Sequence[Array]], Colours]:
 
 
 def _diverge(end: float) -> Colours:
-    return Colours({"colorscale": diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
-
-
-def describe_around_zero(numbers: Sequence[Array]) -> str:
-    """Say what the colours of `around_zero` stand for."""
-    end = max(largest(np.abs(each)) for each in numbers)
-    return f"Violet is more than 0, orange less, up to ±{end:.3g}."
+    return Colours({"colorscale": _diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
 
 
 def most_around_zero(numbers: Sequence[Array]) -> Colours:
@@ -75,8 +48,7 @@ def most_around_zero(numbers: Sequence[Array]) -> Colours:
 
 
 @lru_cache(maxsize=4)
-def diverging_scale(template: str) -> Any:
-    """Return a Plotly theme's colours from negative to positive."""
+def _diverging_scale(template: str) -> Any:
     return plotly.io.templates[template].layout.colorscale.diverging
 
 

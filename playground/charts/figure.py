@@ -61,17 +61,12 @@ Frame: TypeAlias = tuple[tuple[int, int], tuple[int, int], str, int]
 """First and last row and column of a heatmap to frame; colour and width."""
 
 
-def is_logarithmic(values: NDArray[np.floating]) -> bool:
-    """Whether small numbers would not be seen beside large ones."""
-    positive = values[values > 0]
-    return positive.size > 0 and bool(positive.max() > LOGARITHMIC_FROM * positive.min())
-
-
 def length_axis(title: str) -> Callable[[Sequence[Array]], Mapping[str, Any]]:
     """Return an axis of lengths, from 0 or logarithmic."""
 
     def axis(numbers: Sequence[Array]) -> Mapping[str, Any]:
-        if is_logarithmic(np.concatenate([each.ravel() for each in numbers])):
+        positive = np.concatenate([each[each > 0] for each in numbers])
+        if positive.size and positive.max() > LOGARITHMIC_FROM * positive.min():
             return {"title": f"{title} (log scale)", "type": "log", "exponentformat": "power"}
         return {"title": title, "rangemode": "tozero"}
 
@@ -113,11 +108,11 @@ def written_in_cells(values: Array, number: str) -> dict[str, Any]:
 # --- curves
 
 
-def curve_traces(curve: Curve, *, legend: bool = True) -> list[dict[str, Any]]:
+def curve_traces(curve: Curve) -> list[dict[str, Any]]:
     """Return a curve's band, if any, and the curve over it."""
     line = {"color": curve.colour, "width": 2, "dash": curve.dash}
     points = {"type": "scatter", "x": curve.x, "y": curve.y, "name": curve.name, "line": line, **_marker(curve.marker)}
-    points |= {"hovertemplate": f"{curve.hover}{curve.band}", "showlegend": legend}
+    points |= {"hovertemplate": f"{curve.hover}{curve.band}"}
     if curve.low is None or curve.high is None:
         return [points]
     x, y = (np.concatenate(ends) for ends in ((curve.x, curve.x[::-1]), (curve.high, curve.low[::-1])))
@@ -146,14 +141,13 @@ def _marker(size: int, symbol: str | None = None) -> dict[str, Any]:
     return {"mode": "lines+markers", "marker": {"size": size, "symbol": symbol}} if size else {"mode": "lines"}
 
 
-def mark_places(marks: Mapping[str, float], *, is_log: bool) -> dict[str, Any]:
-    """Return the layout's vertical lines and their names."""
+def mark_places(marks: Mapping[str, float]) -> dict[str, Any]:
+    """Return a logarithmic axis's vertical lines and their names."""
     line = {"type": "line", "y0": 0, "y1": 1, "yref": "y domain", "line": {"color": palette.RESIDUAL, "dash": "dot"}}
     look = {"yref": "paper", "yanchor": "top", "xanchor": "auto", "showarrow": False, "bgcolor": _BEHIND_NAMES}
     names = [
-        {**look, "x": math.log10(at) if is_log else at, "y": 1 - 0.1 * number, "text": label(name, _LONGEST_SIDE)}
+        {**look, "x": math.log10(at), "y": 1 - 0.1 * number, "text": label(name, _LONGEST_SIDE)}
         for number, (name, at) in enumerate(marks.items())
-        if name
     ]
     return {"shapes": [{**line, "x0": at, "x1": at} for at in marks.values()], "annotations": names}
 

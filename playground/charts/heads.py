@@ -111,7 +111,7 @@ def number_by_head(**chart: Any) -> Heatmap[Any]:
 def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
     """Return a tensor (R, C), in colours around 0 shared with `shared`."""
     finite = np.where(np.isfinite(values), values, np.nan)
-    options: dict[str, Any] = {"bar": "", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
+    options: dict[str, Any] = {"bar": "value", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
     return Heatmap(values=lambda _: finite, colours=lambda _: colour_scales.around_zero(shared), **options | chart)
 
 

@@ -29,31 +29,16 @@ def label(text: str, longest: int = _LONGEST_LABEL) -> str:
     return escape(shortened(text, longest))
 
 
-def subscript(number: int) -> str:
-    """Write a whole number below the line: `₉`."""
-    return str(number).translate(_SUBSCRIPTS)
-
-
 def name_place(name: str, position: int) -> str:
     """Return a name with its position below the line, isolated if written from right to left."""
     if not name.isascii() and any(unicodedata.bidirectional(letter) in ("R", "AL", "AN") for letter in name):
         name = f"{_ISOLATE}{name}{_END}"
-    return f"{name}{subscript(position)}"
+    return f"{name}{str(position).translate(_SUBSCRIPTS)}"
 
 
 def token_names(tokens: Sequence[str]) -> list[str]:
     """Return each token with its position below the line: `it₉`."""
-    return list(_name_tokens(tuple(tokens)))
-
-
-@lru_cache(maxsize=64)
-def _name_tokens(tokens: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(name_place(shortened(token), i) for i, token in enumerate(tokens))
-
-
-def token_labels(tokens: Sequence[str]) -> list[str]:
-    """Return the same for Plotly's axes."""
-    return list(map(escape, token_names(tokens)))
+    return [name_place(shortened(token), i) for i, token in enumerate(tokens)]
 
 
 def text_width(labels: Iterable[str]) -> int:

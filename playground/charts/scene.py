@@ -30,15 +30,10 @@ class Scene(Generic[S]):
         return self.pinned, self.now
 
 
-def list_missing(asked: Focus, shown: Focus) -> list[tuple[str, int, int]]:
-    """Return the layer and the head that a run lacks: which, asked for, nearest."""
-    places = (("layer", asked.layer, shown.layer), ("head", asked.head, shown.head))
-    return [place for place in places if place[1] != place[2]]
-
-
 def note_nearest(asked: Focus, shown: Focus) -> str:
     """Say, after a space, which layer or head a run lacks."""
-    missing = [f"{place} {number}" for place, number, _ in list_missing(asked, shown)]
+    places = {f"layer {asked.layer}": asked.layer != shown.layer, f"head {asked.head}": asked.head != shown.head}
+    missing = [place for place, is_missing in places.items() if is_missing]
     return f" The nearest: it has no {' and no '.join(missing)}." if missing else ""
 
 

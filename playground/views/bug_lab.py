@@ -6,7 +6,6 @@ from operator import attrgetter
 from typing import Any
 
 from playground.charts.chart import Axis, Button, Columns, Control, Group, Item, Options, Panel, Paragraph
-from playground.charts.colour_scales import describe_around_zero
 from playground.charts.heads import tensor_map
 from playground.charts.scene import Scene
 from playground.config import ACTIVATION_NAMES
@@ -134,13 +133,12 @@ def _show_finding(test: LabTest, case: Case) -> Iterator[Item]:
     shared = list(values.values())
     names = [f"{token} ({place})" for place, token in enumerate(case.tokens)]
     for place, whose in enumerate(values):
-        title, colours = say("bug_lab", "map", whose=whose), describe_around_zero(shared)
         yield tensor_map(
             values[whose],
             shared,
             key=f"lab_{test.key.replace('-', '_')}_{place}",
             alt=say("bug_lab", "map.alt", test=test.title, whose=whose),
-            caption=say("bug_lab", "map.caption", title=title, colours=colours),
+            caption=say("bug_lab", "map", whose=whose),
             rows=Axis("query" if of_tokens else "token", lambda _: names),
             columns=Axis("key", lambda _: names) if of_tokens else Axis("number"),
         )

@@ -88,17 +88,17 @@ def offer_changes(lab: Lab, key: str, offers: Mapping[str, Sequence[Change]]) ->
             undo = say("what_if", "offered.undo", label=lower_first(label))
             buttons.append(Button(name, undo, {"do": left}, hint, ":material/undo:"))
             continue
-        reason = explain_refusal(lab, wanted)
+        reason = _explain_refusal(lab, wanted)
         reasons.append(reason)
-        made = {"do": add_changes(lab["do"], wanted)}
+        made = {"do": _add_changes(lab["do"], wanted)}
         buttons.append(Button(name, label, made, reason or hint, icon, is_disabled=bool(reason) or not wanted))
     captions = (Paragraph(escape_markdown(reason), "caption") for reason in dict.fromkeys(filter(None, reasons)))
     return Group(key, (Group("", tuple(buttons), is_row=True), *captions))
 
 
-def explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:
+def _explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:
     """Return why changes cannot be made, and what to take back for them, in one sentence; empty if they can."""
-    made = add_changes(lab["do"], wanted)
+    made = _add_changes(lab["do"], wanted)
     if len(made.made) > MAX_CHANGES:
         return say("frame", "changes-full", most=str(MAX_CHANGES))
     reasons = lab.at(lab.state.with_changes(made)).fitted_changes.reasons
@@ -106,12 +106,10 @@ def explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:
     return name_tokens(found, lab.batch.tokens[lab.sentence])
 
 
-def add_changes(made: Changes, wanted: Sequence[Change]) -> Changes:
-    """Return the changes with further ones, switched on, which replace others at the same place."""
-    kept = (each for each in made.made if not any(is_same_place(each.change, other) for other in wanted))
+def _add_changes(made: Changes, wanted: Sequence[Change]) -> Changes:
+    kept = (each for each in made.made if not any(_is_same_place(each.change, other) for other in wanted))
     return Changes((*kept, *map(MadeChange, wanted)))
 
 
-def is_same_place(one: Change, two: Change) -> bool:
-    """Whether two changes differ in their strength alone."""
+def _is_same_place(one: Change, two: Change) -> bool:
     return replace(one, strength=1.0) == replace(two, strength=1.0)

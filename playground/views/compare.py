@@ -45,10 +45,10 @@ def show_compare(scene: Scene[Run], options: Options) -> Iterator[Item]:
     yield Paragraph(say("compare", f"answer-{case}", **numbers), "answer")
     if case == "lost":
         return
-    shown = points_by_layer(differences)
+    shown = _points_by_layer(differences)
     if shown:
         yield Group("", (_draw_differences(shown, differences),), is_proof=True)
-    head = partial(compare_heads, scene)
+    head = partial(_compare_heads, scene)
     yield fill_panel(options, "compare_head", say("compare", "head"), head, ":material/compare:")
     costs = (sentence_costs(run.config, len(run.tokens)) for run in scene.both)
     yield Paragraph(escape_markdown(describe_costs(*costs)))
@@ -82,8 +82,7 @@ def find_difference(pinned: Run, now: Run, differences: Sequence[PointDifference
     return "apart", {"place": place, "layer": layer, "token": quote_place(now.tokens, int(real[token])), **far}
 
 
-def points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
-    """Return the points with a bar."""
+def _points_by_layer(differences: Sequence[PointDifference]) -> list[PointDifference]:
     shown = [each for each in differences if _BLOCK_END.fullmatch(each.name)]
     if len(shown) > 1 and shown[-1].share == shown[-2].share:  # nothing stands behind the last layer
         shown.pop()
@@ -115,8 +114,7 @@ def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[Po
     )
 
 
-def compare_heads(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield the head in both, and the weight that each head moved."""
+def _compare_heads(scene: Scene[Run]) -> Iterator[Item]:
     case, numbers = find_head_change(scene)
     yield Paragraph(say("compare", f"head-{case}", **numbers))
     if not scene.same_tokens:

@@ -7,7 +7,6 @@ import pandas as pd
 from torch import Tensor
 
 from playground.charts.chart import Axis, Button, Columns, Item, Panel, Paragraph, Table
-from playground.charts.colour_scales import describe_around_zero
 from playground.charts.figure import Array
 from playground.charts.heads import tensor_map
 from playground.charts.names import quote_token, token_names
@@ -59,14 +58,16 @@ def show_diagnosis(found: Diagnosis, tokens: Sequence[str]) -> Iterator[Item]:
     yield Paragraph(say("diagnosis", "where"), "header")
     yield Paragraph("\n".join(f"- {each}" for each in found.describe_details()))
     yield _show_maps(found.differences[0], *found.first_tensors, token_names(tokens))
-    yield Table[Diagnosis](
+    names = {"name": "tensor", "off": "largest difference", "where": "at", "theirs": "given", "ours": "the model's"}
+    table = Table[Diagnosis](
         key="diagnosis_differences",
-        frame=_list_differences,
+        frame=lambda found: pd.DataFrame(
+            [{title: getattr(each, name) for name, title in names.items()} for each in found.differences]
+        ),
         formats={"largest difference": "%.3g", "given": "%.6g", "the model's": "%.6g"},
         shows_index=False,
-        is_folded=True,
-        title=say("diagnosis", "table"),
     )
+    yield Panel("", say("diagnosis", "table"), (table,), ":material/table:")
 
 
 def _answer_what_is_wrong(found: Diagnosis) -> str:
@@ -82,11 +83,6 @@ def _answer_what_is_wrong(found: Diagnosis) -> str:
     return say("diagnosis", "answer-unknown", **numbers, **place)
 
 
-def _list_differences(found: Diagnosis) -> pd.DataFrame:
-    names = {"name": "tensor", "off": "largest difference", "where": "at", "theirs": "given", "ours": "the model's"}
-    return pd.DataFrame([{names[name]: getattr(each, name) for name in names} for each in found.differences])
-
-
 def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[str]) -> Columns:
     rows, columns = map(_choose_window, first.place[-2:], ours.shape[-2:])
     both = [each.float().numpy()[first.place[:-2]][rows, columns] for each in (theirs, ours)]
@@ -96,13 +92,13 @@ def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[
     across: Axis[Diagnosis] = Axis("key", lambda _: names[columns]) if of_keys else Axis("number", first=columns.start)
     charts = []
     for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", apart, [apart])):
-        title, colours = say("diagnosis", "map", title=key), describe_around_zero(shared)
+        title = say("diagnosis", "map", title=key)
         chart = tensor_map(
             values,
             shared,
             key=f"diagnosis_{key}",
             alt=say("diagnosis", "map.alt", tensor=first.name, title=title),
-            caption=say("diagnosis", "map.caption", title=title, colours=colours),
+            caption=f"**{title}.**",
             rows=Axis("token", lambda _: names[rows]),
             columns=across,
             height=360,

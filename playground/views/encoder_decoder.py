@@ -1,6 +1,6 @@
 """The page Decoder: one pair of sentences."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,7 +33,7 @@ from playground.link.state import TRANSLATOR, is_random
 from playground.runs.arrays import Array
 from playground.runs.pair_run import PairRun
 from playground.text import Tokenizer
-from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence, source_places
+from playground.training.tasks.translation import ENGLISH, TRANSLATE, WORDS, is_sentence
 from playground.training.trained_network import TrainedNetwork
 from playground.words import say
 
@@ -82,12 +82,12 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
         yield Paragraph(say("encoder_decoder", "written", text=" ".join(pair.run.target.tokens[1:])))
         yield Paragraph(say("encoder_decoder", f"written-{check_translation(pair)}"), "caption")
     yield from show_attention(pair, options)
-    yield Paragraph(say("encoder_decoder", "run", **describe_run(pair)), "caption")
-    yield show_next_tokens(pair, options)
+    yield Paragraph(say("encoder_decoder", "run", **_describe_run(pair)), "caption")
+    yield _show_next_tokens(pair, options)
     if translator is not None:
         title = say("encoder_decoder", "training")
         yield fill_panel(
-            options, "encdec_show_training", title, lambda: describe_training(translator), ":material/school:"
+            options, "encdec_show_training", title, lambda: _describe_training(translator), ":material/school:"
         )
     title = say("encoder_decoder", "masks")
     yield fill_panel(options, "encdec_show_masks", title, lambda: [show_masks(pair.run)], ":material/functions:")
@@ -97,7 +97,7 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
     """Return the likeliest next token, and where the chosen head looks most."""
     run, position, attention = pair.run, _chosen_position(pair, options), str(options[pair.key("attention")])
     (layer, head), (queries, keys) = _chosen_head(pair, options), run.sides(attention)
-    pattern = shown_patterns(run, attention)[layer, head]
+    pattern = _shown_patterns(run, attention)[layer, head]
     row = position if queries is run.target else int(pattern.max(axis=1).argmax())
     key = int(pattern[row].argmax())
     return {
@@ -113,8 +113,7 @@ def find_next(pair: Pair, options: Options) -> dict[str, Any]:
     }
 
 
-def describe_run(pair: Pair) -> dict[str, Any]:
-    """Return sizes, weights, and parameters."""
+def _describe_run(pair: Pair) -> dict[str, Any]:
     config, run = pair.run.config, pair.run
     total = count_encoder_decoder(config, pair.vocabulary.vocab_size).total
     sizes = {"source": run.source.n_real, "target": run.target.n_real, "layers": config.n_layers}
@@ -130,38 +129,17 @@ def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
     return min(options[pair.key("layer")], n_layers - 1), min(options[pair.key("head")], n_heads - 1)
 
 
-def translate_rightly(words: Sequence[str]) -> list[str] | None:
-    """Return the grammar's translation, if it is a sentence."""
-    if not is_sentence(words):
-        return None
-    symbols = TRANSLATE.symbols(0)
-    return [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(_as_ids(words))[0].tolist()]
-
-
-def _as_ids(words: Sequence[str]) -> torch.Tensor:
-    return torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
-
-
 def check_translation(pair: Pair) -> str:
     """Return whether the translation is `right`, `wrong` or, of no sentence of the grammar, `open`."""
-    right = translate_rightly(pair.run.source.tokens)
-    if right is None:
+    words = pair.run.source.tokens
+    if not is_sentence(words):
         return "open"
+    symbols, ids = TRANSLATE.symbols(0), torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
+    right = [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(ids)[0].tolist()]
     return "right" if list(pair.run.target.tokens[1:]) == right else "wrong"
 
 
-def count_aligned(pair: Pair, pattern: Array) -> int | None:
-    """Count the steps at which cross-attention (Tt, Ts) looks most at the translated word.
-
-    None if the translation is not the grammar's.
-    """
-    if pair.translator is None or check_translation(pair) != "right":
-        return None
-    places = source_places(_as_ids(pair.run.source.tokens))[0].numpy()
-    return int((pattern[:-1].argmax(-1) == places).sum())
-
-
-def shown_patterns(run: PairRun, attention: str) -> Array:
+def _shown_patterns(run: PairRun, attention: str) -> Array:
     """Return weights (L, H, Tq, Tk), 0 for padded queries."""
     weights, (queries, _) = run.patterns[attention], run.sides(attention)
     return np.where(queries.padding[:, None], weights.dtype.type(0), weights)
@@ -171,7 +149,7 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
     """Yield one head large, and every head small."""
     attention, position = str(options[pair.key("attention")]), pair.key("position")
     queries, keys = pair.run.sides(attention)
-    patterns = shown_patterns(pair.run, attention)
+    patterns = _shown_patterns(pair.run, attention)
     n_layers, n_heads = patterns.shape[:2]
     places = pair.key("layer"), pair.key("head")
     layer, head = _chosen_head(pair, options)
@@ -190,14 +168,11 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
         saved_as=f"{attention}_attention_all_heads",
     )
     kind = attention.replace(" ", "-")
-    aligned = count_aligned(pair, patterns[layer, head]) if attention == "cross" else None
-    words = pair.run.target.n_real - 1
     is_step = queries is pair.run.target
     pattern: Heatmap[Pair] = head_map(
         key="encdec_pattern",
         alt=say("encoder_decoder", "pattern.alt", attention=attention, layer=layer, head=head),
         caption=say("encoder_decoder", "pattern.caption", attention=kind, name=attention, layer=layer, head=head),
-        reading=lambda _: "" if aligned is None else say("encoder_decoder", "aligned", aligned=aligned, words=words),
         weights=lambda _: patterns[layer, head],
         allowed=lambda _: pair.run.allowed(attention) & ~queries.padding[:, None],
         tokens=lambda _: queries.tokens,
@@ -210,11 +185,12 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
         saved_as=f"{attention}_attention_layer{layer}_head{head}",
     )
     yield Control(pair.key("attention"), say("encoder_decoder", "attention"))
+    controls = (Control(places[0], "layer", high=n_layers - 1), Control(places[1], "head", high=n_heads - 1))
+    yield Group("", controls, is_row=True)
     yield Columns(((pattern,), (Group("", (grid,), is_late=True),)), shares=(3, 2))
 
 
-def show_next_tokens(pair: Pair, options: Options) -> Group:
-    """Return the table of next tokens."""
+def _show_next_tokens(pair: Pair, options: Options) -> Group:
     target, position = pair.run.target, _chosen_position(pair, options)
     so_far = escape_markdown(" ".join(target.tokens[: position + 1]))
     table = Table[Pair](
@@ -246,8 +222,7 @@ def rank_next_tokens(pair: Pair, position: int) -> pd.DataFrame:
     )
 
 
-def describe_training(translator: TrainedNetwork) -> Iterator[Paragraph]:
-    """Yield what the translator has learnt, and its words."""
+def _describe_training(translator: TrainedNetwork) -> Iterator[Paragraph]:
     recipe, results = translator.recipe, translator.results
     yield Paragraph(
         say(

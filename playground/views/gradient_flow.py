@@ -103,17 +103,14 @@ def show_gradient_flow(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     yield Group("gradient_choices", (Columns(((first,), (second,), (layers,)), gap="medium"),))
     chosen = dict.fromkeys((options["gradient_first"], options["gradient_second"]))
     flows = {name: run_back(scene.now, BY_NAME[name], n_layers) for name in chosen}
-    yield Paragraph("  \n".join(describe_way(name, flow[part], part) for name, flow in flows.items()), "answer")
-    yield gradients_by_layer({name: flow[part] for name, flow in flows.items()}, part)
+    yield Paragraph("  \n".join(_describe_way(name, flow[part], part) for name, flow in flows.items()), "answer")
+    yield _gradients_by_layer({name: flow[part] for name, flow in flows.items()}, part)
     yield Paragraph(say("gradient_flow", "terms", tokens=LONGEST), "caption")
-    title, of = say("gradient_flow", "closer"), Control("gradient_of", say("gradient_flow", "part"))
-    yield fill_panel(
-        options, "gradient_six", title, lambda: [of, *show_chain(flows, n_layers)], ":material/functions:", closed=(of,)
-    )
+    title = say("gradient_flow", "closer")
+    yield fill_panel(options, "gradient_six", title, lambda: _show_chain(flows, n_layers), ":material/functions:")
 
 
-def describe_way(name: str, norms: Norms, part: str) -> str:
-    """Return what becomes of a part's gradient."""
+def _describe_way(name: str, norms: Norms, part: str) -> str:
     case, ratio = find_way(norms)
     if case == "broken":
         return say("gradient_flow", "way-broken", name=upper_first(name))
@@ -129,14 +126,13 @@ def find_way(norms: Norms) -> tuple[str, float]:
     return "vanishes" if ratio < 1 / LIMIT else "explodes" if ratio > LIMIT else "arrives", ratio
 
 
-def gradients_by_layer(norms: Mapping[str, Norms], part: str) -> Curves[Lab]:
-    """Return the L2 norm of a part's gradient by layer."""
+def _gradients_by_layer(norms: Mapping[str, Norms], part: str) -> Curves[Lab]:
     kind, title = ("stream", "before layer") if part == "stream" else ("weights", "layer")
     return Curves(
         key="gradient_by_layer",
         alt=say("gradient_flow", "by-layer.alt", part=part),
         caption=say("gradient_flow", f"by-layer-{kind}", part=part),
-        curves=lambda _: [draw_line(name, each) for name, each in norms.items()],
+        curves=lambda _: [_draw_line(name, each) for name, each in norms.items()],
         x=Axis(title),
         y=figures.length_axis("length of the gradient"),
         height=320,
@@ -144,20 +140,19 @@ def gradients_by_layer(norms: Mapping[str, Norms], part: str) -> Curves[Lab]:
     )
 
 
-def draw_line(name: str, norms: Norms) -> Curve:
-    """Return a variant's line, with gaps for a logarithmic axis."""
+def _draw_line(name: str, norms: Norms) -> Curve:
     variant, shown = BY_NAME[name], np.where(np.isfinite(norms) & (norms > 0), norms, np.nan)
     dash = None if variant.residual else "dash"
     return Curve(name, np.arange(len(norms)), shown, COLOURS[variant.norm, variant.residual], dash=dash)
 
 
-def show_chain(flows: Mapping[str, Flow], n_layers: int) -> Iterator[Item]:
-    """Yield the stream's gradient as a product."""
+def _show_chain(flows: Mapping[str, Flow], n_layers: int) -> Iterator[Item]:
     rows = {}
     for name, flow in flows.items():
         _, ratio = find_way(flow["stream"])
         factors = write_number(ratio ** (1 / n_layers), 4), write_number(ratio)
         rows[f"**{name}**"] = f"${BY_NAME[name].factor}$", *factors
+    yield Control("gradient_of", say("gradient_flow", "part"))
     table = pd.DataFrame.from_dict(rows, orient="index", columns=["a sublayer f", "a layer on average", "all"])
     yield Paragraph(
         r"\frac{\partial \mathcal{L}}{\partial x_0} = \frac{\partial \mathcal{L}}{\partial x_L}"
@@ -213,12 +208,9 @@ def find_outcome(pair: VariantsState) -> dict[str, Any]:
 def draw_pair(pair: VariantsState) -> Figure:
     """Return shares right by step beside the simple rule's."""
     steps = pair.runs[0].recipe.steps
+    dashes = {True: "solid", False: "dash"}
     looks = {
-        each.name: {
-            "color": COLOURS[each.norm, each.residual],
-            "width": 2,
-            "dash": "solid" if each.residual else "dash",
-        }
+        each.name: {"color": COLOURS[each.norm, each.residual], "width": 2, "dash": dashes[each.residual]}
         for each in VARIANTS
     }
     traces = [

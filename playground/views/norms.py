@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
-import pandas as pd
 
 from playground.analysis import streams
-from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
+from playground.charts import palette
 from playground.charts.chart import (
     Axis,
     Columns,
@@ -50,12 +49,11 @@ def show_norms(scene: Scene[Run], options: Options) -> Iterator[Item]:
     deep = {name: describe_lost(change(n_layers=12, norm_placement=name)) for name in ("pre", "post")}
     yield Paragraph(say("norms", "trained", **deep))
     title = say("norms", "closer")
-    yield fill_panel(options, "norms_closer", title, lambda: look_closer(scene, options), ":material/search:")
+    yield fill_panel(options, "norms_closer", title, lambda: _look_closer(scene, options), ":material/search:")
 
 
-def look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield what the layer's norms do to the token, and the chosen view."""
-    yield from show_norm_effect(scene)
+def _look_closer(scene: Scene[Run], options: Options) -> Iterator[Item]:
+    yield from _show_norm_effect(scene)
     yield Control("norms_view", say("norms", "view"), say("norms", "view.help"))
     yield from VIEWS[options["norms_view"]](scene, options)
 
@@ -92,7 +90,7 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         alt=say("norms", "lengths.alt"),
         caption=say("norms", "lengths.caption"),
         reading=lambda run: say("norms", "lengths.reading", **_ends(streams.lengths(run)["residual"][-1])),
-        curves=length_curves,
+        curves=_length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
         y=figures.length_axis("median length"),
         table=lambda run: streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer"),
@@ -100,12 +98,9 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
     )
 
 
-_ENDLESS = {"shortest": np.inf, "longest": np.inf}
-
-
 def _ends(lengths: Array) -> dict[str, float]:
-    finite = lengths[np.isfinite(lengths)]
-    return {"shortest": float(finite.min()), "longest": float(finite.max())} if finite.size else _ENDLESS
+    finite = np.append(lengths[np.isfinite(lengths)], np.inf if not np.isfinite(lengths).any() else [])
+    return {"shortest": float(finite.min()), "longest": float(finite.max())}
 
 
 def _depth_names(run: Run) -> list[str]:
@@ -116,8 +111,7 @@ def _layers_by_depth(run: Run) -> list[int | None]:
     return [None, *range(run.config.n_layers)]
 
 
-def length_curves(run: Run) -> list[Curve]:
-    """Return a curve a part."""
+def _length_curves(run: Run) -> list[Curve]:
     curves = []
     for part, values in streams.lengths(run).items():
         low, high = (end.astype(np.float32) for end in streams.length_band(values))
@@ -132,8 +126,7 @@ def length_curves(run: Run) -> list[Curve]:
     return curves
 
 
-def show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
-    """Yield the token at each norm of the layer."""
+def _show_norm_effect(scene: Scene[Run]) -> Iterator[Item]:
     config, layer = scene.now.config, scene.focus.layer
     token = quote_place(scene.now.tokens, scene.focus.query)
     yield Paragraph(say("norms", f"effect-{config.norm}", token=token, layer=layer))
@@ -175,8 +168,7 @@ def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
     )
 
 
-def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield lengths token by token."""
+def _show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
     def lengths(run: Run) -> Array:
         return streams.lengths(run)["residual"]
@@ -192,14 +184,12 @@ def show_tokens(scene: Scene[Run], options: Options) -> Iterator[Item]:
         bar="length",
         hover="%{x}, after layer %{y}",
         more="a longer vector",
-        colours=colour_scales.between_ends_or_powers,
         needs_tokens="these lengths",
         click=say("norms", "tokens.click"),
     )
 
 
-def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield standard deviation and mean of features around every norm."""
+def _show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
     axes = {"std": figures.length_axis("std of features"), "mean": lambda _: {"title": "mean of features"}}
     for statistic, axis in axes.items():
         yield Curves(
@@ -210,16 +200,13 @@ def show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
             x=Axis("norm, in the order of the computation"),
             y=axis,
             height=300,
-            table=_statistics if statistic == "std" else None,
+            table=(lambda run: streams.norm_statistics(streams.norm_points(run))) if statistic == "std" else None,
         )
 
 
-def _statistics(run: Run) -> pd.DataFrame:
-    return streams.norm_statistics(streams.norm_points(run))
-
-
 def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
-    table, colours = _statistics(run), {"before": palette.RESIDUAL, "after": palette.NORMS}
+    table = streams.norm_statistics(streams.norm_points(run))
+    colours = {"before": palette.RESIDUAL, "after": palette.NORMS}
     names, columns = table.index.to_numpy(str), table.astype(np.float32)
     return [
         Curve(f"{when} the norm", names, columns[f"{statistic} {when}"].to_numpy(), colour)
@@ -227,8 +214,7 @@ def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
     ]
 
 
-def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
-    """Yield one norm by its formula."""
+def _show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
     run, token = scene.now, scene.focus.query
     if run.config.norm == "none":
         return
@@ -247,8 +233,8 @@ def show_norm_by_hand(scene: Scene[Run], options: Options) -> Iterator[Item]:
 
 
 VIEWS: Mapping[str, Callable[[Scene[Run], Options], Iterator[Item]]] = {
-    "tokens": show_tokens,
-    "statistics": show_statistics,
-    "by hand": show_norm_by_hand,
+    "tokens": _show_tokens,
+    "statistics": _show_statistics,
+    "by hand": _show_norm_by_hand,
 }
 """By the value of `norms_view`."""

@@ -68,9 +68,7 @@ def _show_shapes(lab: Lab, options: Options) -> Iterator[Item]:
     yield Control("overview_batch", say("overview", "batch"), say("overview", "batch.help"))
     config, causal = lab.run.config, lab["causal"]
     n_sentences, n_tokens = lab.batch.ids.shape if options["overview_batch"] == "this text" else TUTORIAL_C_BATCH
-    if config.has_position_table and n_tokens > config.max_len:
-        yield Paragraph(say("overview", "cut", rows=config.max_len, tokens=n_tokens), "caption")
-        n_tokens = config.max_len
+    n_tokens = min(n_tokens, config.max_len) if config.has_position_table else n_tokens
     steps = [
         (name, _as_tuple(shape), math.prod(shape)) for name, shape in list_shapes(config, n_sentences, n_tokens, causal)
     ]

@@ -1,6 +1,5 @@
 """The page Parameters: counted, never run."""
 
-import math
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Any
@@ -61,7 +60,7 @@ PARTS = {
 """Colours of a component's parts."""
 
 
-def model_costs(lab: Lab) -> ModelCosts | None:
+def _model_costs(lab: Lab) -> ModelCosts | None:
     """Return a model's costs; None if its text cannot be read."""
     try:
         return sentence_costs(lab.config, lab.batch.ids.shape[1] if lab.text.sentences else None)
@@ -79,7 +78,7 @@ def parameters_scene(view: LinkedView) -> Costs:
     if pinned is None or name != "sidebar":
         return Scene(now, focus)
     names = name_sides(list_differences(pinned.lab.values, view.lab.values), MOST_NAMED)
-    return Scene(now, focus, model_costs(pinned.lab), *names)
+    return Scene(now, focus, _model_costs(pinned.lab), *names)
 
 
 def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
@@ -93,10 +92,10 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
     if pinned is not None:
         yield Paragraph(escape_markdown(describe_costs(pinned, now)))
     yield Control("parameters_view", say("parameters", "view"))
-    yield show_breakdown(scene, options)
+    yield _show_breakdown(scene, options)
     panels: tuple[tuple[str, str, Callable[[], Iterator[Item]]], ...] = (
-        ("formulas", "functions", show_formulas),
-        ("costs", "timer", partial(show_costs, scene)),
+        ("formulas", "functions", _show_formulas),
+        ("costs", "timer", partial(_show_costs, scene)),
         ("bought", "scatter_plot", partial(show_by_parameters, now.config)),
     )
     for name, icon, show in panels:
@@ -105,15 +104,14 @@ def show_parameters(scene: Costs, options: Options) -> Iterator[Item]:
 
 def find_largest(count: Count) -> dict[str, Any]:
     """Return the total and the two largest components."""
-    sums = sum_by_component(count)
+    sums = _sum_by_component(count)
     first, second = sorted(sums, key=sums.__getitem__, reverse=True)[:2]
     sizes = {"first_size": in_millions(sums[first]), "second_size": in_millions(sums[second])}
     shares = {"first_share": sums[first] / count.total, "second_share": sums[second] / count.total}
     return {"total": f"{count.total:,}", "first": first, "second": second, **sizes, **shares}
 
 
-def show_formulas() -> Iterator[Item]:
-    """Yield every part's formula."""
+def _show_formulas() -> Iterator[Item]:
     yield Table(
         key="parameter_formulas",
         frame=lambda costs: readable.breakdown_table(costs.parameters, costs.config),
@@ -125,25 +123,15 @@ def show_formulas() -> Iterator[Item]:
     )
 
 
-LEAST_DIVIDED = 0.08
-"""Of the longest bar: a shorter one has no room for names."""
-
-
 def _component_bars(count: Callable[[ModelCosts], Count], unit: str, **options: Any) -> Bars[ModelCosts]:
     """Return a row a component, a piece a part."""
 
     def bars(costs: ModelCosts) -> Mapping[str, Mapping[str, float]]:
-        whole = sum_by_component(count(costs))
-        short = {name for name, n in whole.items() if n < LEAST_DIVIDED * max(whole.values())}
-
-        def piece(term: Term) -> tuple[str, str]:
-            component = LABELS[term.component]
-            return (component if component in short else term.part, component)
-
-        return {part: {component: n} for (part, component), n in count(costs).by(piece).items()}
+        pieces = count(costs).by(lambda term: (LABELS[term.component], term.part))
+        return {part: {name: pieces[name, part]} for name in COMPONENTS for of, part in pieces if of == name}
 
     def notes(costs: ModelCosts, pinned: ModelCosts | None) -> Mapping[str, str]:
-        sums, before = sum_by_component(count(costs)), {} if pinned is None else sum_by_component(count(pinned))
+        sums, before = _sum_by_component(count(costs)), {} if pinned is None else _sum_by_component(count(pinned))
         shares = {name: write_share(sums.get(name, 0) / count(costs).total) for name in COMPONENTS}
         if pinned is None:
             return shares
@@ -153,32 +141,28 @@ def _component_bars(count: Callable[[ModelCosts], Count], unit: str, **options: 
         bars=bars,
         labels=Axis(""),
         value=_count_axis(unit),
-        colours=PARTS | COMPONENTS,
+        colours=PARTS,
         number=",",
         unit=unit,
         stacked=True,
         notes=notes,
-        order=list(COMPONENTS).index,
         **options,
     )
 
 
-def sum_by_component(count: Count) -> dict[str, int]:
-    """Return counts by the components' names."""
+def _sum_by_component(count: Count) -> dict[str, int]:
     return count.by(lambda term: LABELS[term.component])
 
 
-def list_components(count: Count) -> str:
-    """Return counts by component in words."""
-    return ", ".join(f"{name} {n:,}" for name, n in sum_by_component(count).items())
+def _list_components(count: Count) -> str:
+    return ", ".join(f"{name} {n:,}" for name, n in _sum_by_component(count).items())
 
 
 def _count_axis(unit: str) -> Mapping[str, Any]:
     return {"title": unit, "exponentformat": "B" if unit == "parameters" else "SI", "nticks": 6}
 
 
-def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
-    """Return a row a component, or a bar a block."""
+def _show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
 
     def describe_blocks(costs: ModelCosts) -> str:
         config = costs.config
@@ -195,7 +179,7 @@ def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
 
     shared: dict[str, Any] = {
         "key": "parameter_breakdown",
-        "alt": say("parameters", "components.alt", components=list_components(scene.now.parameters)),
+        "alt": say("parameters", "components.alt", components=_list_components(scene.now.parameters)),
         "reading": describe_blocks,
         "is_tabulated": False,
     }
@@ -217,7 +201,7 @@ def show_breakdown(scene: Costs, options: Options) -> Chart[ModelCosts]:
         unit="parameters",
         horizontal=False,
         stacked=True,
-        order=lambda place: {"embed": -1, "final": math.inf}.get(place) or int(place),
+        compares=False,
         click=say("parameters", "layers.click") if options["parameters_model"] == "sidebar" else "",
         **shared,
     )
@@ -229,8 +213,7 @@ def _place(term: Term) -> str:
     return "final" if term.name == "final_norm" else "embed"
 
 
-def show_costs(scene: Costs) -> Iterator[Item]:
-    """Yield work, work by length, and memory."""
+def _show_costs(scene: Costs) -> Iterator[Item]:
     now = scene.now
     work = readable.in_units(now.flops.total, "FLOPs")
 
@@ -242,7 +225,7 @@ def show_costs(scene: Costs) -> Iterator[Item]:
         "FLOPs",
         key="flops_breakdown",
         caption=say("parameters", "flops", tokens=now.n_tokens, work=work),
-        alt=say("parameters", "flops.alt", components=list_components(now.flops)),
+        alt=say("parameters", "flops.alt", components=_list_components(now.flops)),
         table=tabulate_work,
     )
     yield _flops_by_length(now)

@@ -74,14 +74,14 @@ def swap_words(lab: Lab, first: int, second: int) -> Swap:
 def show_positions(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     """Yield a swap of two words, the table, and a closer view."""
     config = scene.now.config
-    yield from show_swap(scene, options)
+    yield from _show_swap(scene, options)
     yield Paragraph(say("positions", "trained", lost=describe_lost(change(positions="none"))))
     by_distance = config.positions in ("rotary", "alibi", "relative")
-    shown, chart = ("distances", show_distances) if by_distance else ("table", show_table)
+    shown, chart = ("distances", _show_distances) if by_distance else ("table", show_table)
     kind, title = Paragraph(say("positions", f"kind-{config.positions}")), say("positions", f"panel-{shown}")
     yield fill_panel(options, "positions_table", title, lambda: (kind, chart(scene)), ":material/table_rows:")
     title = say("positions", "closer")
-    yield fill_panel(options, "positions_closer", title, lambda: show_closer(scene, options), ":material/search:")
+    yield fill_panel(options, "positions_closer", title, lambda: _show_closer(scene, options), ":material/search:")
 
 
 def moved(lab: Lab, first: int, second: int) -> dict[str, Array]:
@@ -107,8 +107,7 @@ def find_order(lab: Lab, first: int, second: int) -> tuple[str, dict[str, Any]]:
     return "placed", {"placed": placed, "bare": bare, "part": part, "size": swap.placed_size}
 
 
-def show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Yield what a swap of two words does."""
+def _show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     now, tokens = scene.now, scene.now.run.real_tokens
     last = len(tokens) - 1
     if last < 1:
@@ -151,11 +150,6 @@ def _swap_bars(first: int, second: int) -> Bars[Lab]:
     )
 
 
-def _has_other_table(now: Lab, pinned: Lab) -> bool:
-    tables = [_drawn_rows(lab) for lab in (now, pinned) if lab.config.has_position_table]
-    return len(tables) == 2 and tables[0].shape == tables[1].shape and not np.array_equal(tables[0], tables[1])
-
-
 def _drawn_rows(lab: Lab) -> Array:
     return table_rows(lab)[:MAX_POSITIONS, :MAX_DIMENSIONS]
 
@@ -163,7 +157,7 @@ def _drawn_rows(lab: Lab) -> Array:
 def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
     """Return the added table, or the standard one."""
     now = scene.now
-    config, (rows, columns) = now.config, _drawn_rows(now).shape
+    pinned, config, (rows, columns) = scene.pinned, now.config, _drawn_rows(now).shape
     drawn = {"rows": rows, "all": config.max_len, "columns": columns, "width": config.embedding_width}
     return ROWS_HEATMAP(
         key="position_table",
@@ -176,12 +170,13 @@ def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
         hover="position %{y}, dimension %{x}",
         more="a larger number",
         colours=colour_scales.most_around_zero,
-        compares=scene.pinned is not None and _has_other_table(now, scene.pinned),
+        compares=pinned is not None
+        and pinned.config.has_position_table
+        and not np.array_equal(_drawn_rows(now), _drawn_rows(pinned)),
     )
 
 
-def show_distances(scene: Scene[Lab]) -> Curves[Lab]:
-    """Return what distance does to scores."""
+def _show_distances(scene: Scene[Lab]) -> Curves[Lab]:
     kind, distances = scene.now.config.positions, np.arange(1 - MAX_DISTANCE, MAX_DISTANCE)
     curve, height = ("pair", "share of the product") if kind == "rotary" else ("head", "added to the score")
 
@@ -204,8 +199,7 @@ def show_distances(scene: Scene[Lab]) -> Curves[Lab]:
     )
 
 
-def show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
-    """Yield why order gets lost, and the chosen view."""
+def _show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     yield Paragraph(say("positions", "equivariance"))
     yield Control("positions_view", say("positions", "view"))
     if not scene.now.config.has_position_table:
@@ -213,8 +207,7 @@ def show_closer(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     yield from VIEWS[options["positions_view"]](scene)
 
 
-def show_addition(scene: Scene[Lab]) -> Iterator[Item]:
-    """Yield how a row is added to an embedding."""
+def _show_addition(scene: Scene[Lab]) -> Iterator[Item]:
     run, rows = scene.now.run, table_rows(scene.now)
     vectors = run.arrays["embed.tokens"][~run.padding]
     shares, cosines = positions.addition(vectors, rows[: len(vectors)])
@@ -242,8 +235,7 @@ def show_similarity(scene: Scene[Lab]) -> Iterator[Item]:
     )
 
 
-def show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
-    """Yield wavelengths, standard and tutorial B's."""
+def _show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
     d_model, longest = scene.now.config.d_model, scene.now.config.max_len
     yield Columns(
         tuple((Paragraph(positions.formula(kind), "formula"),) for kind in ("sinusoidal", "sinusoidal-doubled"))
@@ -271,8 +263,8 @@ def show_exponents(scene: Scene[Lab]) -> Iterator[Item]:
 
 
 VIEWS: Mapping[str, Callable[[Scene[Lab]], Iterator[Item]]] = {
-    "this sentence": show_addition,
+    "this sentence": _show_addition,
     "similarity": show_similarity,
-    "doubled exponent": show_exponents,
+    "doubled exponent": _show_exponents,
 }
 """By the value of `positions_view`."""

@@ -90,12 +90,12 @@ def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
 
 def show_curves(scene: Scene[VariantsState], options: Options, *, grows: bool) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
-    yield Widget("legend", {"key": "regularisers_key", "entries": list_legend(scene.now)})
+    yield Widget("legend", {"key": "regularisers_key", "entries": _list_legend(scene.now)})
     measured = options["regularisers_measure"]
     sets = ("validation", "train")
     yield Columns(
         tuple(
-            (Paragraph(say("regularisers", f"set-{name}")), runs_by_step(scene.now, name, measured, grows))
+            (Paragraph(say("regularisers", f"set-{name}")), _runs_by_step(scene.now, name, measured, grows))
             for name in sets
         )
     )
@@ -128,7 +128,7 @@ def tabulate_effects(state: VariantsState) -> pd.DataFrame:
     return pd.DataFrame.from_dict(rows, orient="index", columns=[*COLUMNS, "outcome"]).rename_axis("run")
 
 
-def list_legend(state: VariantsState) -> list[dict[str, str]]:
+def _list_legend(state: VariantsState) -> list[dict[str, str]]:
     """Return each variant's name, look, and state: `done`, `growing`, or `coming`."""
     variants, entries = state.by_variant, []
     for run in first_seed(state.runs):
@@ -139,18 +139,13 @@ def list_legend(state: VariantsState) -> list[dict[str, str]]:
     return entries
 
 
-def runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bool) -> Picture[VariantsState]:
+def _runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bool) -> Picture[VariantsState]:
     """Every run's accuracy or loss on one of `SETS`."""
-    captions = {
-        "train": say("regularisers", "set-train.caption"),
-        "validation": say(
-            "regularisers", "set-validation.caption", rule=say("training", f"rule-{state.data.task.name}")
-        ),
-    }
+    rule = say("training", f"rule-{state.data.task.name}")
     return Picture(
         key=f"regularisers_{name}",
         alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
-        caption=captions[name],
+        caption=say("regularisers", f"set-{name}.caption", rule=rule),
         figure=lambda each: draw_runs(each, name, measured),
         grows=grows,
     )
@@ -182,8 +177,7 @@ Looks = Mapping[str, Mapping[str, Any]]
 """Colour, width and dash, by the name of a variant."""
 
 
-def name_run(state: VariantsState, result: VariantResult) -> str:
-    """Return what a run is called, with its seed if there are several."""
+def _name_run(state: VariantsState, result: VariantResult) -> str:
     return result.run.title + (f", seed {result.run.recipe.seed}" if state.n_seeds > 1 else "")
 
 
@@ -196,7 +190,7 @@ def list_series(result: VariantResult, measured: Measured) -> dict[str, pd.Serie
 def tabulate_runs(state: VariantsState, measured: Measured) -> pd.DataFrame:
     """Return a row an evaluation, a column a run and set."""
     columns = {
-        f"{name_run(state, result)}, {SETS[name]}": series
+        f"{_name_run(state, result)}, {SETS[name]}": series
         for result in state.results
         for name, series in list_series(result, measured).items()
     }
@@ -206,7 +200,7 @@ def tabulate_runs(state: VariantsState, measured: Measured) -> pd.DataFrame:
 def run_lines(state: VariantsState, name: str, measured: Measured, looks: Looks) -> Iterator[dict[str, Any]]:
     """Yield a line a run, and a cross where it diverged."""
     for result in state.results:
-        look, title = dict(looks[result.run.name]), name_run(state, result)
+        look, title = dict(looks[result.run.name]), _name_run(state, result)
         if state.n_seeds > 1:
             look["width"] = 1
         series = list_series(result, measured)[name]

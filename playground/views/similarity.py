@@ -72,9 +72,6 @@ LONGEST_ROW, LONGEST_NAME = 14, 46
 MOST_WRITTEN = 12
 """Sentences up to which every cell of the matrix has its number written in it."""
 
-EQUAL = 1e-6
-"""Cosines that are no farther apart differ by rounding."""
-
 Changes = tuple[tuple[Change, ...], ...]
 """The changes of each sentence's run."""
 
@@ -95,11 +92,6 @@ class Sentences:
     def texts(self) -> tuple[str, ...]:
         """The sentences."""
         return self.lab.text.sentences
-
-    @property
-    def changes_for_any_text(self) -> Changes:
-        """Changes that mean the same without a word."""
-        return tuple(tuple(filter(is_for_any_text, each)) for each in self.changes)
 
     def pair(self, pooling: Pooling, numbers: Sequence[int]) -> Pair:
         """Return the sentences of these numbers, from 1, with their cosine."""
@@ -199,13 +191,12 @@ def answer_pairs(subject: Sentences, pooling: Pooling, chosen: Pair) -> str:
     pairs = rank_pairs(subject.depths.similarity(pooling))
     if not pairs:
         return say("similarity", "answer-one")
-    is_closest = chosen.first != chosen.second and chosen.cosine > pairs[0].cosine - EQUAL
-    closest = chosen if is_closest else pairs[0]
+    closest = pairs[0]
     names = [f"*{escape_markdown(shortened(text, LONGEST_NAME))}* ({i})" for i, text in enumerate(subject.texts, 1)]
     both = {"one": names[closest.first], "other": names[closest.second], "cosine": closest.cosine}
     median = float(np.median([pair.cosine for pair in pairs]))
     told = [say("similarity", "answer-closest", **both, pairs=len(pairs), median=median)]
-    if closest is not chosen:
+    if {chosen.first, chosen.second} != {closest.first, closest.second}:
         first, second = names[chosen.first], names[chosen.second]
         told.append(say("similarity", "answer-framed", first=first, second=second, framed=chosen.cosine))
     if is_random(subject.lab.weights):
@@ -332,7 +323,7 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> di
 
 def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
     yield Paragraph(say("similarity", "left-out"), "caption")
-    changes, cosine = subject.changes_for_any_text, pair.cosine
+    changes, cosine = tuple(tuple(filter(is_for_any_text, each)) for each in subject.changes), pair.cosine
     if changes != subject.changes:
         cosine = float(read_depths(subject.lab, changes).similarity(pooling)[pair.first, pair.second])
         yield Paragraph(say("similarity", "left-out.changes", cosine=cosine), "caption")

@@ -82,7 +82,6 @@ def draw_bars(
         colours=_BAR_COLOURS,
         horizontal=False,
         height=320,
-        grey=(lambda walk: (~walk.allowed).tolist()) if masked else None,
         table=table,
         click=click,
         compares=bool(click),

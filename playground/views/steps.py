@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import pandas as pd
 
 from playground.analysis.steps import list_changed_points, order, tutorial_b, work_out
 from playground.analysis.streams import l2
@@ -27,12 +28,11 @@ from playground.charts.chart import (
     fill_panel,
 )
 from playground.charts.draw.heatmap import SHOWN
-from playground.charts.figure import Array
 from playground.charts.names import escape_markdown, quote_place
-from playground.charts.scene import Scene, list_missing, note_other_tokens
+from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.lab import Lab, once
-from playground.link.opening import Focus, LinkedView
+from playground.link.opening import LinkedView
 from playground.runs.encoder_run import Run, run_with_dropout
 from playground.text.wording import upper_first
 from playground.tutorials import SHORT_TITLES
@@ -50,7 +50,7 @@ class LabWalk(Walk):
 
 
 def walk_scene(view: LinkedView) -> Scene[LabWalk]:
-    """Return the walk at the focus, and the pinned one if it reads the same tokens; raises as the run."""
+    """Return the walk at the focus, and the pinned one if it has the same tokens and place; raises as the run."""
 
     def walk(lab: Lab, run: Run) -> LabWalk:
         focus = view.focus.within(run.config)
@@ -59,12 +59,9 @@ def walk_scene(view: LinkedView) -> Scene[LabWalk]:
     scene = scene_of(walk, view)
     if scene.pinned is None:
         return scene
-    if not scene.same_tokens or view.values["step_stage"] not in order(scene.pinned.config):
+    lacks = view.focus.within(scene.pinned.config) != view.focus.within(scene.now.config)
+    if lacks or not scene.same_tokens or view.values["step_stage"] not in order(scene.pinned.config):
         return replace(scene, pinned=None)
-    shown = Focus(scene.pinned.layer.layer, scene.pinned.head, view.focus.query, view.focus.key)
-    if list_missing(view.focus, shown):
-        name = say("steps", "nearest", name=scene.pinned_name, layer=shown.layer, head=shown.head)
-        return replace(scene, pinned_name=name)
     return scene
 
 
@@ -176,12 +173,13 @@ def drop_layer(lab: Lab, layer: int) -> tuple[Run, dict[str, tuple[Floats, Float
     return run_with_dropout(lab.encoder, lab.batch, lab.sentence, layer, seed=lab["seed"], causal=lab["causal"])
 
 
-def find_drops(walk: Walk, drops: dict[str, tuple[Floats, Floats]]) -> dict[str, tuple[Floats, Floats]]:
-    """Return the query's numbers before and after each dropout."""
+def find_drops(walk: Walk, drops: Mapping[str, tuple[Floats, Floats]]) -> dict[str, Floats]:
+    """Return what each dropout multiplied the query's first 2 · SHOWN numbers by; NaN if 0 before."""
     found = {}
-    for point, (before, after) in drops.items():
-        place = (walk.head, walk.query) if before.ndim == 3 else walk.query
-        found[point] = (before[place], after[place])
+    for point, both in drops.items():
+        place = (walk.head, walk.query) if both[0].ndim == 3 else walk.query
+        before, after = (each[place][: 2 * SHOWN] for each in both)
+        found[point] = np.divide(after, before, where=before != 0, out=np.full(len(before), np.nan))
     return found
 
 
@@ -196,7 +194,7 @@ def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
         key="step_drops",
         alt=say("steps", "drops.alt"),
         caption=say("steps", "drops", **numbers),
-        values=lambda _: draw_drops(drops),
+        values=lambda _: pd.DataFrame({point: pd.Series(each) for point, each in drops.items()}).to_numpy(np.float32).T,
         rows=Axis("", lambda _: list(drops)),
         columns=Axis(f"number in the vector, first {2 * SHOWN}", options={"dtick": 1}),
         bar="",
@@ -208,13 +206,3 @@ def _show_dropout(walk: Walk, lab: Lab) -> Iterator[Item]:
         height_of=lambda n: 100 + 34 * n,
         compares=False,
     )
-
-
-def draw_drops(rows: Mapping[str, tuple[Floats, Floats]]) -> Array:
-    """Draw what dropout multiplied the first 2 · SHOWN numbers by; empty if 0 before."""
-    n = min(2 * SHOWN, max(len(before) for before, _ in rows.values()))
-    factors = np.full((len(rows), n), np.nan, dtype=np.float32)
-    for row, (before, after) in zip(factors, rows.values(), strict=True):
-        m = min(n, len(before))
-        np.divide(after[:m], before[:m], where=before[:m] != 0, out=row[:m])
-    return factors

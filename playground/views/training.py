@@ -55,35 +55,31 @@ def show_answer(recipe: Recipe, step: int, right: float, rule: float, untrained:
 
 
 def show_curves(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
-    """How much is right, and how wrong the rest is, over all steps."""
+    """Yield how much is right, and how wrong the rest is, over all steps."""
     steps, data = scene.now.recipe.steps, scene.now.data
-    n_classes = len(data.labels)
-    alt, caption = say("training", "accuracy.alt"), say("training", "accuracy.caption")
-    yield _picture("accuracy", alt, caption, lambda run: draw_accuracies(run.history, steps, data.baseline), grows)
-    alt, caption = say("training", "loss.alt"), say("training", "loss.caption", classes=n_classes)
-    yield _picture("loss", alt, caption, lambda run: draw_losses(run.history, steps, n_classes), grows)
+    n = len(data.labels)
+    yield _picture("accuracy", lambda run: draw_accuracies(run.history, steps, data.baseline), grows)
+    yield _picture("loss", lambda run: draw_losses(run.history, steps, n), grows, classes=n)
 
 
 def show_details(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
-    """How each step went."""
-    recipe, most = scene.now.recipe, max(scene.now.history.lr, default=0.0)
-    alt, caption = say("training", "rate.alt"), say("training", "rate.caption", most=most)
-    rates = _picture("rate", alt, caption, lambda run: draw_rates(run.history.lr, recipe.steps), grows)
-    alt, caption = say("training", "gradient.alt"), say("training", "gradient.caption")
-    norms = _picture(
-        "gradient", alt, caption, lambda run: draw_gradients(run.history.grad_norm, recipe.steps, recipe.clip), grows
-    )
+    """Yield how each step went."""
+    steps, clip = scene.now.recipe.steps, scene.now.recipe.clip
+    most = max(scene.now.history.lr, default=0.0)
+    rates = _picture("rate", lambda run: draw_rates(run.history.lr, steps), grows, most=most)
+    norms = _picture("gradient", lambda run: draw_gradients(run.history.grad_norm, steps, clip), grows)
     yield Columns(((rates,), (norms,)), gap="small")
 
 
 def _picture(
-    name: str, alt: str, caption: str, figure: Callable[[TrainingState], Figure], grows: bool
+    name: str, figure: Callable[[TrainingState], Figure], grows: bool, **values: float
 ) -> Picture[TrainingState]:
+    alt, caption = say("training", f"picture-{name}.alt"), say("training", f"picture-{name}.caption", **values)
     return Picture(key=f"training_{name}", alt=alt, caption=caption, figure=figure, grows=grows)
 
 
 def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[Item]:
-    """One head's attention at one of the steps at which it was saved."""
+    """Yield one head's attention at one of the steps at which it was saved."""
     state, history = scene.now, scene.now.history
     if not history.evaluations:
         return
@@ -91,12 +87,12 @@ def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[It
     if not history.snapshots:
         yield Paragraph(say("training", "attention-large"), "caption")
         return
-    step = find_step(state, options)
+    asked, chosen = int(options["training_moment"]) / LAST_MOMENT, options["training_attention"]
+    step = max(step for step in history.snapshots if step <= round(state.recipe.steps * asked))
     patterns = history.snapshots[step]
-    name = name_attention(patterns, options)
+    name = chosen if chosen in patterns else next(iter(patterns))
     if len(patterns) > 1:
-        usual = options["training_attention"] if name != options["training_attention"] else name
-        names = {usual if each == name else each: each for each in patterns}
+        names = {chosen if each == name else each: each for each in patterns}
         yield Menu("training_attention", say("training", "which-attention"), names)
     n_layers, n_heads = patterns[name].shape[:2]
     choices = (
@@ -104,33 +100,14 @@ def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[It
         Control("training_layer", "layer", high=n_layers - 1),
         Control("training_head", "head", high=n_heads - 1),
     )
-    yield Group("training_map", (Group("", choices, is_row=True), saved_attention(scene.now, options)))
+    place = {"layer": min(options["training_layer"], n_layers - 1), "head": min(options["training_head"], n_heads - 1)}
+    yield Group("training_map", (Group("", choices, is_row=True), _saved_attention(state, step, name, **place)))
 
 
-def find_step(state: TrainingState, options: Options) -> int:
-    """Return the last step up to the chosen moment whose attention was saved."""
-    asked = round(state.recipe.steps * int(options["training_moment"]) / LAST_MOMENT)
-    return max(step for step in state.history.snapshots if step <= asked)
-
-
-def name_attention(patterns: Mapping[str, Array], options: Options) -> str:
-    """Return which attention is shown: the chosen one, or the first."""
-    chosen: str = options["training_attention"]
-    return chosen if chosen in patterns else next(iter(patterns))
-
-
-def _shown_head(patterns: Array, options: Options) -> tuple[int, int]:
-    n_layers, n_heads = patterns.shape[:2]
-    return min(options["training_layer"], n_layers - 1), min(options["training_head"], n_heads - 1)
-
-
-def saved_attention(run: TrainingState, options: Options) -> Heatmap[TrainingState]:
-    """The chosen head's attention at the chosen moment."""
-    step = find_step(run, options)
-    patterns = run.history.snapshots[step]
-    name = name_attention(patterns, options)
-    layer, head = _shown_head(patterns[name], options)
-    pattern = patterns[name][layer, head]
+def _saved_attention(run: TrainingState, step: int, name: str, layer: int, head: int) -> Heatmap[TrainingState]:
+    pattern = run.history.snapshots[step][name][layer, head]
+    n_keys = (pattern > 0).sum(axis=1)
+    rows = pattern[n_keys > 1] if (n_keys > 1).any() else pattern
     example, vocabulary = run.data.validation, run.data.vocabulary
     read, written = ([vocabulary[i] for i in ids[0].tolist()] for ids in (example.ids, example.decoder_ids))
     place = {"layer": layer, "head": head, "step": step}
@@ -138,7 +115,7 @@ def saved_attention(run: TrainingState, options: Options) -> Heatmap[TrainingSta
         key="training_pattern",
         alt=say("training", "pattern.alt", **place),
         caption=say("training", "pattern.caption", **place),
-        reading=lambda _: say("training", "reading", **largest_weight(pattern)),
+        reading=lambda _: say("training", "reading", weight=rows.max(), even=1 / n_keys.max(), tokens=n_keys.max()),
         weights=lambda _: pattern,
         tokens=lambda _: written if name in ("decoder self", "cross") else read,
         keys=lambda _: written if name == "decoder self" else read,
@@ -147,13 +124,6 @@ def saved_attention(run: TrainingState, options: Options) -> Heatmap[TrainingSta
         colours=colour_scales.weight_colours(square_root=False),
         saved_as=f"training_attention_step{step}_layer{layer}_head{head}",
     )
-
-
-def largest_weight(pattern: Array) -> dict[str, float]:
-    """Return the largest weight of a map (Tq, Tk), and an even one."""
-    n_keys = (pattern > 0).sum(axis=1)
-    rows = pattern[n_keys > 1] if (n_keys > 1).any() else pattern
-    return {"weight": float(rows.max()), "even": 1 / n_keys.max(), "tokens": int(n_keys.max())}
 
 
 def show_answers(
@@ -277,14 +247,14 @@ def draw_accuracies(history: History, steps: int, baseline: float) -> Figure:
 
 def draw_rates(rates: Sequence[float], steps: int) -> Figure:
     """Draw the learning rate so far, with its peak."""
-    curve = _line(*peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL)
+    curve = _line(*_peaks(finite(rates), MOST_POINTS // 2), "learning rate", palette.RESIDUAL)
     y_axis = {"title": "learning rate", "rangemode": "tozero", "exponentformat": "power", "nticks": 5}
     return figures.draw_over_steps([curve], steps, y_axis, height=190)
 
 
 def draw_gradients(norms: Sequence[float], steps: int, clip: float) -> Figure:
     """Draw the gradient's norm so far, and `clip`, unless it is 0."""
-    lines = [_line(*peaks(finite(norms)), "gradient norm", palette.RESIDUAL)]
+    lines = [_line(*_peaks(finite(norms)), "gradient norm", palette.RESIDUAL)]
     if clip:
         lines.append(figures.level_line(steps, clip, f"clipped to {clip:g}"))
     y_axis = {"title": "gradient norm (log scale)", "type": "log", "exponentformat": "power", "nticks": 5}
@@ -304,7 +274,7 @@ def thinned(values: Array) -> tuple[Array, Array]:
     return means["step"].to_numpy(np.float32), means["value"].to_numpy(np.float32)
 
 
-def peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
+def _peaks(values: Array, most: int = MOST_POINTS) -> tuple[Array, Array]:
     """Return step and value of the largest of each of `most` windows, and of both ends."""
     size = _window(len(values), most)
     largest = {i + int(values[i : i + size].argmax()) for i in range(0, len(values), size)}

@@ -67,8 +67,10 @@ def show_tutorials(scene: Scene[int], options: Options) -> Iterator[Item]:
         yield _show_departures(seed, letter)
     yield from _show_topics(letter)
     flaws, differences = say("tutorials", "flaws", number=len(TUTORIALS[letter].flaws)), say("tutorials", "differences")
+    five = Table[int](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
+    caption = Paragraph(say("tutorials", "five.caption"), "caption")
     yield fill_panel(options, "tutorials_mistakes", flaws, lambda: _show_flaws(letter))
-    yield fill_panel(options, "tutorials_five", say("tutorials", "five"), _show_side_by_side)
+    yield fill_panel(options, "tutorials_five", say("tutorials", "five"), lambda: (five, caption))
     yield fill_panel(options, "tutorials_differences", differences, lambda: _show_differences(seed))
 
 
@@ -124,11 +126,6 @@ def _show_flaws(letter: str) -> Iterator[Item]:
         items += [show_lines(MISTAKES[key], PRESETS[NAMES[letter]].config) for key in flaw.keys]
         yield Group(f"tutorials_mistake_{number}", tuple(items), is_card=True)
     yield _open_topic(Topic(say("tutorials", "own-code"), "diagnosis"), "tutorials_diagnosis", letter)
-
-
-def _show_side_by_side() -> Iterator[Item]:
-    yield Table[int](key="tutorials_properties", frame=lambda _: list_properties(), is_markdown=True)
-    yield Paragraph(say("tutorials", "five.caption"), "caption")
 
 
 def list_properties() -> pd.DataFrame:

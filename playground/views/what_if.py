@@ -104,7 +104,8 @@ def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
     followed, focus = scene.now, scene.focus
     case, numbers = find_verdict(followed)
     if not followed.run.interventions:
-        case, numbers = find_why_nothing(followed.lab), numbers | {"layer": focus.layer, "head": focus.head}
+        case = "unfit" if followed.lab.fitted_changes.reasons else "off" if followed.lab.changes else "nothing"
+        numbers |= {"layer": focus.layer, "head": focus.head}
     yield Paragraph(say("what_if", f"answer-{case}", **numbers), "answer")
     is_moved = followed.run.interventions and case != "lost"
     moved = (Paragraph(say("what_if", "made", moved=numbers["moved"])),) if is_moved else ()
@@ -123,11 +124,6 @@ def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         yield fill_panel(options, "whatif_tokens", title, lambda: (map_tokens(scene),), icon)
     title, icon = say("what_if", "chosen"), ":material/compare:"
     yield fill_panel(options, "whatif_chosen", title, lambda: show_chosen_head(scene), icon)
-
-
-def find_why_nothing(lab: Lab) -> str:
-    """Return why a run has no changes: `unfit`, `off` or `nothing`."""
-    return "unfit" if lab.fitted_changes.reasons else "off" if lab.changes else "nothing"
 
 
 def _offer_first_changes(lab: Lab, focus: Focus) -> Group:

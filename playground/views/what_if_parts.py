@@ -49,10 +49,8 @@ class SweepKey(NamedTuple):
     kind: str
     """As `whatif_parts`, or `patches`."""
     layer: int = 0
-    """Of the head whose pairs are cut."""
     head: int = 0
     source: int = 0
-    """The sentence that patches are taken from."""
     on_word: bool = False
     """Whether the hidden word's probability is measured, and not how far the sentence's vector moves."""
 

@@ -5,24 +5,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.accounting import LABELS
-from playground.charts import colour_scales, palette
+from playground.charts import palette
 from playground.charts.draw import bars as labelled
-from playground.charts.names import label, token_labels, token_names
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [("&amp;", "&amp;amp;"), ('"it\'s"', '"it\'s"'), ("a" * 18, "a" * 18), ("<" * 19, "&lt;" * 17 + "…")],
-)
-def test_a_label_is_read_letter_by_letter(text: str, shown: str) -> None:
-    assert label(text) == shown
+from playground.charts.names import escape, label, token_names
 
 
 @given(st.lists(st.sampled_from(["it", "it₁", "1", "", "<b>", "[PAD]"]), max_size=300))
 def test_token_labels_are_unique_and_end_in_the_position(tokens: list[str]) -> None:
-    labels = token_labels(tokens)
-    assert len(labels) == len(tokens)
+    labels = list(map(escape, token_names(tokens)))
     digits = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
     for i, (token, shown) in enumerate(zip(tokens, labels, strict=True)):
         assert shown.startswith(label(token))
@@ -34,11 +24,6 @@ def test_a_name_from_right_to_left_ends_before_its_position(word: str) -> None:
     assert token_names(["it", word]) == ["it₀", f"\u2068{word}\u2069₁"]
 
 
-def test_every_part_has_a_colour_and_a_name_of_its_own() -> None:
-    assert palette.COMPONENTS.keys() == LABELS.keys()
-    assert len({palette.Q, palette.K, palette.V, *palette.COMPONENTS.values()}) == 3 + len(palette.COMPONENTS)
-
-
 def test_contributions_keep_their_order_and_add_up_however_many_there_are() -> None:
     generator = np.random.default_rng(0)
     for n in (1, 5, labelled.MOST_BARS - 1, labelled.MOST_BARS, labelled.MOST_BARS + 1, 60):
@@ -48,35 +33,8 @@ def test_contributions_keep_their_order_and_add_up_however_many_there_are() -> N
         assert sum(bars["values"]) == pytest.approx(amounts.sum(), abs=1e-5)
         assert len(bars["values"]) == min(n, labelled.MOST_BARS)
         assert (bars["labels"][-1] in names) == (n <= labelled.MOST_BARS), "no bar stands for one other alone"
-        drawn = [name for name in bars["labels"] if name in names]
-        assert drawn == [name for name in names if name in drawn]
-        assert set(bars["colours"][: len(drawn)]) == {palette.ATTENTION}
         if n > labelled.MOST_BARS:
             assert bars["labels"][-1] == f"{n - labelled.MOST_BARS + 1} others"
-            others = [abs(amount) for name, amount in zip(names, amounts, strict=True) if name not in drawn]
-            assert max(others) <= min(map(abs, bars["values"][:-1]))
-
-
-def test_numbers_are_written_with_their_signs() -> None:
-    amounts = np.array([1.0, -0.25, np.nan])
-    names = ["token", "position", "bias"]
-    assert labelled.contributions(names, names, amounts, "part")["texts"] == ["+1.00", "−0.25", "–"]
-
-
-def test_the_chosen_key_stands_out_and_is_always_drawn() -> None:
-    weights = np.linspace(1, 0, 30)
-    shown = labelled.strongest(weights, 29)
-    assert shown.tolist() == [*range(labelled.MOST_BARS - 1), 29]
-    assert labelled.strongest(weights, 3).tolist() == list(range(labelled.MOST_BARS))
-    assert labelled.strongest(np.array([0.2, np.nan]), 1).tolist() == [0, 1]
-    assert labelled.highlight(3, 1) == [palette.ATTENTION, palette.K, palette.ATTENTION]
-
-
-def test_colours_may_leave_the_farthest_numbers_out() -> None:
-    near, far = np.linspace(-1, 1, 401), np.append(np.linspace(-2, 2, 400), 1e6)
-    end = np.percentile(np.abs(far), 99)
-    assert colour_scales.most_around_zero([near, far]).options["zmin"] == -end
-    assert colour_scales.most_around_zero([np.zeros(3)]).options["zmax"] == 1
 
 
 PAGES = {"light": "#ffffff", "dark": "#17161c"}
@@ -99,10 +57,3 @@ def luminance(colour: str) -> float:
 def test_a_line_has_the_contrast_that_wcag_asks_of_graphics(colour: str, page: str) -> None:
     bright, dark = sorted((luminance(colour), luminance(page)), reverse=True)
     assert (bright + 0.05) / (dark + 0.05) >= 3
-
-
-def test_no_two_of_what_one_chart_shows_share_a_colour() -> None:
-    with_residual = (palette.POST_NORM, palette.PRE_NORM, palette.NO_NORM)
-    assert len({*with_residual, palette.POST_NORM_ALONE, palette.PRE_NORM_ALONE, palette.NO_NORM_ALONE}) == 6
-    assert palette.NO_NORM != palette.RESIDUAL, "which reads as something that is not chosen"
-    assert len({palette.TRAINING, palette.VALIDATION, palette.BATCHES, palette.RESIDUAL}) == 4

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
 from playground.charts.chart import Chart, HeadLines, Lines
-from playground.charts.colour_scales import weight_colours, weight_places
+from playground.charts.colour_scales import weight_colours
 from playground.charts.draw import chart_label, draw_chart
 from playground.charts.heads import (
     MOST_TOKENS,
@@ -23,7 +23,7 @@ from playground.charts.heads import (
     head_map,
     shrink,
 )
-from playground.charts.names import quote_token, text_width, token_labels, token_names
+from playground.charts.names import escape, quote_token, text_width, token_names
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 
@@ -62,12 +62,6 @@ def test_a_weight_has_the_same_colour_in_the_thumbnail_and_in_the_map(square_roo
     places = np.clip(large["z"] / large["zmax"], 0, 1)
     np.testing.assert_allclose(places, exact, atol=1 / 512 if square_root else 1e-6)
     np.testing.assert_array_equal(large["customdata" if square_root else "z"], pattern)
-    for bar, length in ((small["colorbar"], 255), (large["colorbar"], 1)):
-        if "tickvals" in bar:
-            weights = np.array([float(text) for text in bar["ticktext"]])
-            np.testing.assert_allclose(
-                np.array(bar["tickvals"]) / length, weight_places(weights, square_root=square_root), atol=1e-6
-            )
 
 
 @pytest.mark.parametrize(
@@ -91,26 +85,11 @@ def test_masked_cells_are_grey_and_hidden_tokens_left_out() -> None:
     (cells,) = drawn.figure["data"]
     inner = np.ix_(INNER, INNER)
     np.testing.assert_array_equal(cells["customdata"], np.where(CAUSAL, pattern, np.float32(np.nan))[inner])
-    assert cells["x"] == cells["y"] == token_labels(TOKENS)[1:5]
+    assert cells["x"] == cells["y"] == [escape(name) for name in token_names(TOKENS)[1:5]]
     assert drawn.figure["layout"]["plot_bgcolor"] == palette.MUTED
-    assert "Grey cells are masked" in drawn.caption
     assert drawn.cells.rows == ("query", {0: 1, 1: 2, 2: 3, 3: 4})
     np.testing.assert_array_equal(drawn.table(), pattern[inner])
-    margin = drawn.figure["layout"]["margin"]
-    assert margin["l"] > text_width(cells["y"])
-    assert margin["b"] > 0.8 * text_width(cells["x"]), "else Plotly draws the chart twice"
-    assert "Grey" not in draw(a_map(allowed=lambda _: np.ones((T, T), bool)), pattern).now.caption
-
-
-def test_beside_it_are_the_pinned_map_and_the_change_where_either_may_look() -> None:
-    now, before = random_patterns(T, T), random_patterns(T, T, seed=1)
-    chart = a_map(beside_key="side", allowed=lambda subject: CAUSAL if subject is now else CAUSAL.T)
-    drawing = draw(chart, now, before)
-    assert [each.key for each in drawing.beside] == ["side_pinned", "side_difference"]
-    pinned, change = (each.figure["data"][0] for each in drawing.beside)
-    np.testing.assert_array_equal(pinned["customdata"], np.where(CAUSAL.T, before, np.float32(np.nan)))
-    np.testing.assert_array_equal(change["z"], now - before)
-    assert all(each.cells for each in drawing.beside)
+    assert drawn.figure["layout"]["margin"]["l"] > text_width(cells["y"]), "else Plotly draws the chart twice"
 
 
 @pytest.mark.parametrize(
@@ -143,10 +122,6 @@ def test_the_mosaic_has_each_heads_strongest_weights_in_its_share(shape: tuple[i
     assert mosaic["z"].dtype == np.uint8
     assert np.abs(mosaic["z"].astype(int) - expected).max() <= 1  # the same but for the last bit of a float
     assert not mosaic["z"][height :: height + 1].any()
-    x_axis, y_axis = figure["layout"]["xaxis"], figure["layout"]["yaxis"]
-    assert (x_axis["range"], y_axis["range"]) == ([-0.5, expected.shape[1] - 0.5], [expected.shape[0] - 0.5, -0.5])
-    assert [int(x // (width + 1)) for x in x_axis["tickvals"]] == list(range(n_heads)) or not n_keys
-    assert y_axis["ticktext"] == [str(layer) for layer in range(n_layers)]
 
 
 def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weights() -> None:
@@ -159,8 +134,6 @@ def test_lines_stand_in_a_row_with_the_pinned_ones_and_are_saved_with_their_weig
     )  # fmt: skip
     drawing = draw(chart, now, before)
     (pinned,) = drawing.beside
-    assert (drawing.in_one_row, pinned.key) == (True, "lines_pinned")
-    assert pinned.subject is before
     assert pinned.caption.startswith("**pinned.** Head 3.")
     assert list(drawing.now.table()) == ["weight", "weight, pinned", "weight, now − pinned"]
     np.testing.assert_array_equal(go.Figure(pinned.figure).data[0].z, before)

@@ -11,7 +11,7 @@ import torch
 from playground import Encoder, ModelConfig, Trace
 from playground.charts.chart import Bars, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import draw_chart
-from playground.charts.names import subscript
+from playground.charts.names import name_place
 from playground.charts.scene import Scene
 from playground.link.lab import Lab
 from playground.link.opening import Focus
@@ -155,7 +155,7 @@ def test_every_view_has_something_to_show_of_one_token(view: str) -> None:
 
 
 def place_of(key: int) -> str:
-    return f"`{TEXT[key]}`{subscript(key)}"
+    return name_place(f"`{TEXT[key]}`", key)
 
 
 @pytest.mark.parametrize(("key", "show"), [(0, "one head"), (1, "one head"), (4, "one head"), (2, "average of heads")])

@@ -115,12 +115,6 @@ def test_one_head_stands_beside_the_pinned_one_and_the_weight_that_every_head_mo
     assert abs(numbers["after"] - numbers["before"]) == pytest.approx(np.abs(after - before).max(), abs=1e-5)
 
 
-def test_a_head_that_is_switched_off_keeps_its_weights() -> None:
-    scene = Scene(changed(Change("zero", 1, 3)), Focus(1, 3, 0, 0), changed())
-    assert find_head_change(scene) == ("same", {})
-    assert not draw(scene).keys() & {"head_now", "moved_weight"}
-
-
 def test_of_other_tokens_the_nearest_head_stands_in_one_row_without_a_difference() -> None:
     scene, _ = two_runs("abc", "ab", n_layers=1, n_heads=2)
     assert find_head_change(scene) == ("tokens", {})

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground import EncoderDecoder, ModelConfig, open_link
-from playground.charts.chart import Chart, HeadGrid
+from playground.charts.chart import Chart
 from playground.charts.draw import draw_chart
 from playground.charts.heads import LEAST_CELL
 from playground.charts.names import quote_place
@@ -19,15 +19,12 @@ from playground.link.params import DEFAULT_TARGET
 from playground.link.state import RANDOM, TextKey
 from playground.runs.pair_run import PairRun, run_pair
 from playground.text import Tokenizer, characters
-from playground.text.tokenizer import words
 from playground.training.trained_network import load_translator
 from playground.views.encoder_decoder import (
     MASKS,
     N_ROWS,
     Pair,
     check_translation,
-    count_aligned,
-    describe_run,
     find_next,
     pair_scene,
     rank_next_tokens,
@@ -96,18 +93,8 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
         assert drawn.chart.chosen == {"encdec_position": last}
 
 
-def test_every_head_is_small_with_the_chosen_one_framed_and_beyond_the_model_is_its_last() -> None:
-    pair = small_pair()
-    grid = chart(show_attention(pair, options(pair, layer=95, head=2)), "encdec_grid")
-    assert isinstance(grid, HeadGrid)
-    assert grid.chosen == {"encdec_layer": 2, "encdec_head": 2}
-    patterns = pair.run.patterns["cross"] * ~pair.run.target.padding[:, None]
-    np.testing.assert_array_equal(grid.weights(pair), patterns)
-
-
-@pytest.mark.parametrize("line", [0, 1])
-def test_masks_are_the_runs(line: int) -> None:
-    pair = small_pair(line)
+def test_masks_are_the_runs() -> None:
+    pair = small_pair(1)
     items = parts_of([show_masks(pair.run)])
     for name in MASKS:
         drawn = draw_chart(chart(items, f"encdec_mask_{name.replace(' ', '_')}"), Scene(pair)).now
@@ -118,9 +105,8 @@ def test_masks_are_the_runs(line: int) -> None:
 # --- next tokens
 
 
-@pytest.mark.parametrize("position", [0, 3, 6])
-def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> None:
-    pair = small_pair()
+def test_next_tokens_are_the_softmax_of_the_logits_best_first() -> None:
+    pair, position = small_pair(), 3
     logits = torch.from_numpy(pair.run.logits[position].copy()).double()
     probabilities = logits.softmax(0).numpy()
     best = np.argsort(-probabilities, kind="stable")[:N_ROWS]
@@ -133,17 +119,10 @@ def test_next_tokens_are_the_softmax_of_the_logits_best_first(position: int) -> 
     assert found["percent"] == pytest.approx(100 * probabilities.max())
 
 
-def test_parameters_are_those_that_the_model_holds() -> None:
-    pair = small_pair(vocabulary=words(TARGETS))
-    numbers = describe_run(pair)
-    model = EncoderDecoder(pair.run.config, pair.vocabulary.vocab_size)
-    assert numbers["total"] == f"{sum(each.numel() for each in model.parameters()):,}"
-
-
 # --- the trained example, and links
 
 
-def test_the_example_is_translated_rightly_and_aligned() -> None:
+def test_the_example_is_translated_rightly() -> None:
     pair, translator = example(), load_translator()
     batches = (
         translator.tokenizer.encode_batch([text]) for text in (" ".join(pair.run.source.tokens), f"[BOS] {FRENCH}")
@@ -152,12 +131,11 @@ def test_the_example_is_translated_rightly_and_aligned() -> None:
     np.testing.assert_array_equal(pair.run.patterns["cross"], expected.patterns["cross"])
     assert " ".join(pair.run.target.tokens[1:]) == FRENCH
     assert check_translation(pair) == "right"
-    assert count_aligned(pair, expected.patterns["cross"][1, 3]) == 8
     assert find_next(pair, options(pair, layer=1, head=3, position=3))["token"] == "`noir`"
     assert check_translation(example("the cat sees the dog in the house with the cow under the door")) == "wrong"
 
 
-@pytest.mark.parametrize("sentence", ["the elephant sees Chat", "the cat " * 6, "the $x$ `y` **z** <b> [a](b) 🙂 " * 3])
+@pytest.mark.parametrize("sentence", ["the cat " * 6, "the $x$ `y` **z** <b> [a](b) 🙂 " * 3])
 def test_what_is_no_sentence_of_the_grammar_is_translated_all_the_same(sentence: str) -> None:
     pair = example(sentence)
     assert check_translation(pair) == "open"

@@ -15,8 +15,6 @@ from playground.charts.scene import Scene
 from playground.errors import TooLargeError
 from playground.link.kinds import write
 from playground.link.lab import Lab
-from playground.link.params import PARAMS
-from playground.link.query import values_of_preset
 from playground.presets import PRESETS
 from playground.text import characters
 from playground.text.wording import write_share
@@ -93,27 +91,10 @@ def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
         assert float(mean) ** 3 == pytest.approx(float(ratio), rel=1e-2)
 
 
-@pytest.mark.long
-def test_tutorial_ds_exercise_is_answered_by_its_gradients() -> None:
-    preset = {"weights": "random"} | values_of_preset("tutorial-d", has_wordpiece=True)
-    cases: dict[str, str] = {}
-    for first, second in (("post-norm", "no norm"), ("post-norm, no residual", "no norm, no residual")):
-        scene, items = show(**preset, gradient_layers=6, gradient_first=first, gradient_second=second)
-        cases |= {name: find_way(norms)[0] for name, norms in lines(scene, items, "gradient_by_layer").items()}
-    assert {name for name, case in cases.items() if case != "arrives"} == {"no norm, no residual"}
-
-
 def test_what_the_encoders_do_not_share_changes_nothing() -> None:
     others = {"embedding_norm": True, "do": "0.1:zero", "n_layers": 2, "residual": False}
     plain, other = (pd.DataFrame(lines(*show(**each), "gradient_by_layer")) for each in ({}, others))
     pd.testing.assert_frame_equal(plain, other)
-
-
-def test_one_layer_and_one_token_are_enough_and_numbers_may_leave_32_bits() -> None:
-    deep = {"gradient_layers": 48, "gradient_first": "no norm", "gradient_second": "no norm, no residual"}
-    for query in ({"text": "a", "gradient_layers": 1, "positions": "none"}, deep):
-        scene, items = show(**query)
-        draw_chart(chart(items, "gradient_by_layer"), scene)
 
 
 def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
@@ -132,11 +113,6 @@ def train(first: str, second: str, **changes: Any) -> VariantsState:
     for _ in training.run():
         pass
     return training.state
-
-
-def test_the_pages_choices_are_the_variants() -> None:
-    for which in ("first", "second"):
-        assert vars(PARAMS[f"gradient_{which}"])["options"] == tuple(variant.name for variant in VARIANTS)
 
 
 @pytest.mark.long

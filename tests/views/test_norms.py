@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from playground.analysis.streams import length_band
-from playground.charts.chart import Curves, Item, Vectors
+from playground.charts.chart import Curves, Item
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
@@ -75,18 +75,6 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
     drawn = draw_chart(norm_numbers(Scene(run, FOCUS), 2), Scene(run, FOCUS)).now
     assert f"{np.linalg.norm(stages['before'].astype(float)):.3g} →" in drawn.caption
     assert go.Figure(drawn.figure).data
-
-
-def test_without_a_norm_there_is_nothing_to_show() -> None:
-    run, _ = small_run("abab", norm="none")
-    assert not [each for each in show("by hand", Scene(run, FOCUS)) if isinstance(each, Vectors)]
-
-
-def test_a_cell_is_a_tokens_length_after_a_block() -> None:
-    run, trace = small_run("abcab")
-    lengths = chart(show("tokens", Scene(run, FOCUS)), "norms_by_token").values(run)
-    expected = [torch.linalg.vector_norm(trace[f"{name}.out"][0].double(), dim=-1) for name in ("embed", "layers.0")]
-    np.testing.assert_allclose(lengths[:2], torch.stack(expected), rtol=1e-5)
 
 
 def test_statistics_are_of_every_norm() -> None:

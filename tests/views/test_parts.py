@@ -11,7 +11,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from playground.charts.chart import Heatmap, Panel, Table, Widget
+from playground.charts.chart import Heatmap, Widget
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.language import family
@@ -65,14 +65,6 @@ def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> 
     assert {"2 heads", "width 8", "ALiBi positions", "post-norm", "no residuals", "causal mask"} <= set(names)
     assert all(change(**parts.list_settings(spec)) == spec for spec in specs)
     assert name_spec(change(n_layers=3, positions="none")) == "3 layers, no positions"
-
-
-def test_the_link_has_a_number_for_every_row_and_column_and_begins_where_order_needs_positions() -> None:
-    places = {key: params.OWN[f"parts_{key}"] for key in ("row", "column", "rung")}
-    highs = {key: place.options[-1] for key, place in places.items()}
-    assert highs == {"row": len(compared_specs()) - 1, "column": len(CAPABILITIES) - 1, "rung": len(SPECS) - 1}
-    assert name_spec(compared_specs()[OPTIONS["parts_row"]]) == "no positions"
-    assert list(CAPABILITIES)[OPTIONS["parts_column"]] == "who_did_what"
 
 
 @pytest.mark.usefixtures("measured")
@@ -132,14 +124,6 @@ def test_the_answer_is_the_rung_that_changes_most() -> None:
         assert written == pytest.approx([fmean(seeds), min(seeds), max(seeds)], abs=6e-4)
 
 
-def test_the_table_has_a_row_for_each_rung() -> None:
-    chart = next(each for each in shown() if isinstance(each, Heatmap))
-    assert chart.rows.names is not None
-    assert tuple(chart.rows.names(ladder().now)) == NAMES
-    np.testing.assert_allclose(ladder().now.mean.mean(1), [fmean(each) for each in averages().values()])
-    assert chart.chosen == {"parts_rung": OPTIONS["parts_rung"], "parts_column": 2}
-
-
 @pytest.mark.parametrize("row", [0, 1, len(NAMES) - 1])
 def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder(row: int) -> None:
     items = shown(parts_rung=row)
@@ -150,19 +134,6 @@ def test_the_chosen_rung_has_its_papers_claim_and_settings_that_open_its_encoder
     settings = button.data["settings"]
     opened = {**english_defaults(settings), "causal": False, "seed": 0, **settings}
     assert spec_of(opened) == SPECS[NAMES[row]]
-
-
-def test_costs_stand_in_a_panel_with_their_changes_however_small() -> None:
-    assert [
-        each.items for each in show_parts(ladder(), OPTIONS | {"parts_view": LADDER}) if isinstance(each, Panel)
-    ] == [()]
-    table = next(each for each in shown(parts_costs=True) if isinstance(each, Table))
-    frame: Any = table.frame(ladder().now)
-    assert tuple(frame.index) == NAMES
-    assert frame.loc["GELU", "parameters"].endswith("(±0)")
-    assert frame.equals(parts.tabulate_costs())
-    assert parts.write_change(1_000, 1_125) == "+12\u00a0%"
-    assert parts.write_change(10_000_000, 10_000_768) == "+0.0077\u00a0%"
 
 
 def test_an_old_link_opens_this_view_and_says_what_is_gone() -> None:

@@ -10,8 +10,7 @@ import numpy as np
 import plotly.graph_objects as go
 import pytest
 
-from playground.charts import palette
-from playground.charts.chart import Item, Picture, Widget
+from playground.charts.chart import Item, Picture
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
@@ -31,7 +30,6 @@ from playground.views.regularisers import (
     find_change,
     show_curves,
     show_details,
-    tabulate_effects,
     tabulate_runs,
 )
 from playground.web.components import curve_data
@@ -96,29 +94,6 @@ def test_where_a_run_diverged_its_chart_has_a_cross(measured: Measured) -> None:
     assert cross["y"].tolist() == pytest.approx([getattr(none.history.evaluations[-1].train, measured)])
 
 
-def legend(watched: VariantsState) -> list[dict[str, str]]:
-    (widget,) = (each for each in show(watched) if isinstance(each, Widget))
-    return list(widget.data["entries"])
-
-
-def test_the_legend_says_how_far_each_run_is_and_charts_grow_until_all_have_ended() -> None:
-    under_way, over = watch("causal", "clip", n_done=N_STEPS + 2), watch("causal", "clip")
-    planned = replace(over, results=())
-    for watched, states in (
-        (planned, ["coming"] * 3),
-        (under_way, ["done", "growing", "coming"]),
-        (over, ["done"] * 3),
-    ):
-        assert [each["state"] for each in legend(watched)] == states
-        pictures = [each for each in show(watched, grows=watched is under_way) if isinstance(each, Picture)]
-        assert {each.grows for each in pictures} == {watched is under_way}
-        drawn = curve_data(draw_runs(watched, "train", "accuracy"))["lines"]
-        assert len(drawn) == 1 + len(watched.results)
-    assert [each["colour"] for each in legend(over)] == [
-        palette.NO_REGULARISER, palette.REGULARISERS[2], palette.REGULARISERS[8]
-    ]  # fmt: skip
-
-
 def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     watched = watch("clip", "weight_decay", n_seeds=3)
     plain, *others = measure_effects(watched).values()
@@ -130,19 +105,3 @@ def test_the_answer_has_the_numbers_of_what_changed_most() -> None:
     assert find_change(replace(alone, results=alone.results[:1]))[0] == "plain"
     assert find_change(watch("clip"))[0] == "seed"
     assert find_change(replace(watched, results=())) == ("begun", {})
-
-
-def test_the_table_has_what_each_variant_measures_beside_the_plain_run() -> None:
-    state = watch("clip", n_seeds=2)
-    table, effects = tabulate_effects(state), measure_effects(state)
-    assert list(table.index) == ["plain run", "gradient clipping"]
-    for title, effect in zip(table.index, effects.values(), strict=True):
-        row = table.loc[title]
-        expected = {"training %": effect.training, "validation %": effect.validation, "in use %": effect.accuracy}
-        expected |= {"± points": effect.accuracy_change, "spread": effect.accuracy_spread}
-        assert {name: row[name] for name in expected} == pytest.approx({name: 100 * n for name, n in expected.items()})
-        assert (row["loss"], row["± nats"]) == (effect.loss, effect.loss_change)
-    begun = tabulate_effects(watch("clip", n_done=N_STEPS + 2))
-    assert list(begun["outcome"]) == ["finished", "training"]
-    assert begun["spread"].isna().all()
-    assert begun.loc["gradient clipping"].drop("outcome").isna().all()

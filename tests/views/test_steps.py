@@ -9,14 +9,13 @@ import pytest
 
 from playground import Encoder, ModelConfig
 from playground.analysis.steps import STAGES, order, work_out
-from playground.charts import palette
-from playground.charts.chart import Bars, Chart, Heatmap, Paragraph, Vectors
+from playground.charts.chart import Bars, Chart, Heatmap, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link import open_link
 from playground.link.opening import Focus
 from playground.views.step_stages import find_idea
-from playground.views.steps import LabWalk, draw_drops, drop_layer, explain_symbols, find_drops, show_steps, walk_scene
+from playground.views.steps import LabWalk, drop_layer, explain_symbols, find_drops, show_steps, walk_scene
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of, small_walk
 
@@ -82,22 +81,6 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
         pinned = draw_chart(charts["step_pinned"], scene).now
         wanted = [each[:8] for each in (before, now, now - before)]
         np.testing.assert_allclose(pinned.figure["data"][0]["z"], wanted, atol=1e-5)
-        assert pinned.table is not None
-        np.testing.assert_allclose(pinned.table().filter(like="now − pinned").iloc[:, 0], now - before, atol=1e-5)
-
-
-@pytest.mark.parametrize("stage", LATER)
-def test_a_stage_that_the_encoder_lacks_is_the_first(stage: str) -> None:
-    plain, _ = alone("the cat sat down")
-    assert charts_of(plain, stage).keys() == charts_of(plain, "embedding").keys()
-
-
-@pytest.mark.parametrize("stage", ["output projection", "feed-forward"])
-def test_vectors_whose_numbers_have_nothing_in_common_stand_in_charts_of_their_own(stage: str) -> None:
-    scene, _ = alone("abcab")
-    charts = [each for each in charts_of(scene, stage).values() if isinstance(each, Vectors)]
-    assert len({each.numbers for each in charts}) == len(charts) == 2
-    assert all(len({vector.size for vector in each.rows(scene.now).values()}) == 1 for each in charts)
 
 
 @pytest.mark.parametrize(
@@ -139,49 +122,32 @@ def test_dot_products_scale_and_projections_are_those_of_the_head() -> None:
     np.testing.assert_allclose(list(scaled.bars(scene.now)[""].values()), k @ q[3] / 2, atol=1e-5)
     chart = charts_of(scene, "projections")["step_projections"]
     np.testing.assert_allclose(chart.values(scene.now), np.hstack([q, k, v]), atol=1e-5)
-    frames = list(chart.frames(scene.now))
-    assert frames == [
-        ((row, row), columns, palette.FOCUS, 3) for row, columns in ((3, (0, 3)), (1, (4, 7)), (1, (8, 11)))
-    ]
 
 
-def test_masked_keys_are_grey() -> None:
+def test_masked_keys_have_no_bar() -> None:
     scene, trace = alone("abc", "abcdefg", focus=Focus(1, 2, 1, 5), causal=True)
     matrix = charts_of(scene, "mask")["step_mask"]
     assert isinstance(matrix, Heatmap)
     assert matrix.shown is not None
     np.testing.assert_array_equal(matrix.shown(scene.now), np.tri(7, dtype=bool) & (np.arange(7) < 3))
-    assert matrix.rows.numbers is not None
-    assert list(matrix.rows.numbers(scene.now)) == [0, 1, 2, *[None] * 4], "padding asks nothing"
     bars = charts_of(scene, "softmax")["step_softmax"]
     assert isinstance(bars, Bars)
     weights = np.array(list(bars.bars(scene.now)[""].values()))
     np.testing.assert_allclose(weights[:2], trace["layers.1.attn.pattern"][0, 2, 1, :2], atol=1e-6)
     assert np.isnan(weights[2:]).all()
-    assert bars.grey is not None
-    assert list(bars.grey(scene.now)) == [False, False, *[True] * 5]
     items = parts_of(show_steps(scene, {**OPTIONS, "step_stage": "softmax"}))
     number = [each.text for each in items if isinstance(each, Paragraph) and each.kind == "formula"][-1]
     assert number.startswith(r"a_{t,j} = \frac{e^{-\infty - ")
     assert number.endswith("= 0")
 
 
-def test_a_reshape_joins_pieces_of_other_tokens() -> None:
-    scene, trace = alone("abcdef", head_merge="reshape", focus=Focus(0, 0, 1, 0))
-    merge, z = charts_of(scene, "merge")["step_merge"], trace["layers.0.attn.z"][0]
-    np.testing.assert_allclose(list(merge.rows(scene.now).values()), [z[0, 4], z[0, 5], z[1, 0], z[1, 1]], atol=1e-5)
-    assert "other tokens: 3." in merge.caption  # head 0 at 4 and 5, head 1 at 0 and 1
-
-
 LINK = "https://host/step-by-step?weights=random&tokenizer=word&d_model=32&n_heads=4&n_layers=2&text=a+cat+sat"
 PLACE = "layer=1&head=3&query=2&key=1"
 
 
-def test_the_pinned_walk_is_at_the_nearest_place_or_missing_if_it_reads_other_tokens() -> None:
-    scene = walk_scene(open_link(f"{LINK}&{PLACE}&b_n_heads=2&b_n_layers=1"))
-    assert scene.pinned is not None
-    assert (scene.pinned.layer.layer, scene.pinned.head, scene.pinned.query) == (0, 1, 2)
-    assert "layer 0, head 1" in scene.pinned_name
+def test_the_pinned_walk_is_missing_if_it_has_other_tokens_or_lacks_the_place_or_the_stage() -> None:
+    smaller = walk_scene(open_link(f"{LINK}&{PLACE}&b_n_heads=2&b_n_layers=1"))
+    assert (smaller.pinned, smaller.same_tokens) == (None, True)
     other = walk_scene(open_link(f"{LINK}&{PLACE}&b_text=x"))
     assert (other.pinned, other.same_tokens) == (None, False)
     assert walk_scene(open_link(f"{LINK}&{PLACE}&b_positions=rotary")).pinned is not None
@@ -189,20 +155,9 @@ def test_the_pinned_walk_is_at_the_nearest_place_or_missing_if_it_reads_other_to
     assert (lacks.pinned, lacks.same_tokens) == (None, True)
 
 
-def test_dropout_says_what_each_number_was_multiplied_by() -> None:
-    before, after = np.array([2, 0, -4, 1], np.float32), np.array([2.5, 0, 0, 1.25], np.float32)
-    wide = np.ones(40, np.float32)
-    factors = draw_drops({"weights": (before, after), "hidden": (wide, wide / 0.8)})
-    np.testing.assert_allclose(factors[0, :4], [1.25, np.nan, 0, 1.25])
-    assert np.isnan(factors[0, 4:]).all()
-    np.testing.assert_allclose(factors[1], np.full(16, 1.25))
-
-
 def test_the_drops_are_those_of_the_query_in_its_head() -> None:
     walk, _ = walk_of("abcab", seed=7, dropout=0.5)
-    for before, after in find_drops(walk, drop_layer(walk.lab, 1)[1]).values():
-        factors = after[before != 0] / before[before != 0]
-        assert set(np.unique(np.round(factors, 3))) <= {0, 2}
-        assert before.ndim == 1
+    for factors in find_drops(walk, drop_layer(walk.lab, 1)[1]).values():
+        assert set(np.round(factors[np.isfinite(factors)], 3)) <= {0, 2}
     items = parts_of(show_steps(Scene(walk, FOCUS), {**OPTIONS, "step_stage": "scale", "step_dropout": True}))
     assert "step_drops" in {getattr(each, "key", "") for each in items}

@@ -7,13 +7,12 @@ import numpy as np
 import pytest
 
 from playground import tutorials
-from playground.charts.chart import Button, Heatmap, Item, LabelledBars, Paragraph
-from playground.charts.draw import draw_chart
+from playground.charts.chart import Button, Item, LabelledBars, Paragraph
 from playground.charts.scene import Scene
 from playground.mistakes.registry import MISTAKES
 from playground.presets import PRESETS
-from playground.tutorials import DEPARTURES, NAMES, NOTES, SHORT_TITLES, TUTORIALS, find_unusual, trace_all
-from playground.views.tutorials import list_properties, show_tutorials
+from playground.tutorials import DEPARTURES, NAMES, TUTORIALS, trace_all
+from playground.views.tutorials import show_tutorials
 from tests.views.scenes import parts_of, words
 
 SEED = 7
@@ -45,25 +44,6 @@ def test_the_answer_is_the_distance_from_the_paper_and_its_largest_cause(letter:
         assert [*bars.labels] == [short for short, _ in sorted(effects, key=lambda each: -effects[each])]
         np.testing.assert_allclose(bars.values, sorted(effects.values(), reverse=True), atol=1e-12)
         assert max(effects, key=lambda each: effects[each])[1] in told
-
-
-def test_the_map_is_this_seeds() -> None:
-    outputs = [trace_all(SEED)[letter]["final"][0].numpy() for letter in NAMES]
-    (where,) = (each for each in show() if isinstance(each, Heatmap))
-    cells = draw_chart(where, SCENE).now.figure["data"][0]
-    np.testing.assert_allclose(cells["z"][:, -1], [np.abs(each - outputs[-1]).max() for each in outputs[:4]], rtol=1e-6)
-    assert cells["x"][:3] == ["embed.out", "0.attn.pattern", "0.attn.z"]
-    assert cells["y"] == [SHORT_TITLES[letter] for letter in "ABCD"]
-
-
-def test_the_table_marks_what_stands_out() -> None:
-    table = list_properties()
-    for name, row in tutorials.read_properties().items():
-        for letter in NAMES:
-            text = str(table.loc[f"**{name}**", SHORT_TITLES[letter]])
-            assert row[letter] in text
-            assert text.startswith(":violet-background[") == (letter in find_unusual(row))
-            assert NOTES.get(name, {}).get(letter, "") in text
 
 
 @pytest.mark.parametrize("letter", TUTORIALS)

@@ -1,7 +1,6 @@
 """Bars of both subjects, bars with texts, and curves, the pinned ones dotted."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
@@ -25,12 +24,8 @@ _Bars: TypeAlias = Mapping[str, Mapping[str, float]]
 
 def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
     """Draw the present bars and the pinned ones."""
-    if chart.stacked and not chart.horizontal and scene.pinned is not None:
-        return _draw_beside(chart, scene)
     bars, before = chart.bars(scene.now), None if scene.pinned is None else chart.bars(scene.pinned)
     labels = list(dict.fromkeys(name for each in (bars, before or {}) for numbers in each.values() for name in numbers))
-    if chart.order is not None:
-        labels.sort(key=chart.order)
     axis: dict[str, Any] = {"title": chart.labels.title, "type": "category"}
     layout: dict[str, Any] = {"barmode": "group"}
     if chart.stacked:
@@ -50,10 +45,6 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
         layout |= {"xaxis": dict(chart.value), "yaxis": {"autorange": "reversed", **axis, **chart.labels.options}}
     else:
         layout |= {"xaxis": {"tickangle": -figures.SLANT, **axis, **chart.labels.options}, "yaxis": dict(chart.value)}
-    if chart.grey is not None:
-        look = {"type": "rect", "yref": "y domain", "y0": 0, "y1": 1, "fillcolor": palette.MUTED, "line": {"width": 0}}
-        greys = np.flatnonzero(chart.grey(scene.now))
-        layout["shapes"] = [{**look, "x0": i - 0.5, "x1": i + 0.5, "layer": "below"} for i in greys]
     has_legend = len(bars) > 1 and not (chart.stacked and chart.horizontal)
     figure = figures.style(traces, layout, height=chart.height or height, legend=has_legend)
     places = find_places(chart.labels, scene.now, len(labels))
@@ -66,14 +57,6 @@ def draw_bars(chart: Bars[S], scene: Scene[S]) -> Drawing:
 
     pinned = "" if before is None else f"{paler}: {escape_markdown(scene.pinned_name)}."
     return Drawing(draw_one(chart, scene, lambda: figure, pinned, cells=cells, numbers=tabulate))
-
-
-def _draw_beside(chart: Bars[S], scene: Scene[S]) -> Drawing:
-    """Upright stacks of both subjects, each in a chart of its own, to one scale."""
-    highest = max(pd.DataFrame(chart.bars(subject)).sum(axis=1).max() for subject in scene.both)
-    scaled = replace(chart, value={**chart.value, "range": [0, 1.05 * highest]})
-    pinned, now = (draw_bars(scaled, Scene(subject, scene.focus)).now for subject in scene.both)
-    return Drawing(now, (replace(pinned, side="pinned", caption=f"**{escape_markdown(scene.pinned_name)}.**"),))
 
 
 def _paired_bars(chart: Bars[S], bars: _Bars, before: _Bars | None) -> list[dict[str, Any]]:
@@ -226,34 +209,14 @@ def draw_curves(chart: Curves[S], scene: Scene[S]) -> Drawing:
 def _curves_figure(
     chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve], pinned_name: str
 ) -> Figure:
-    named: set[str] = set()
-    traces: list[dict[str, Any]] = []
-    for curve in curves:
-        traces += figures.curve_traces(curve, legend=curve.name not in named)
-        named.add(curve.name)
+    traces = [trace for curve in curves for trace in figures.curve_traces(curve)]
     if ghosts:
         traces += figures.ghost_traces(ghosts, pinned_name)
     numbers = [ends for each in (*curves, *ghosts) for ends in (each.y, each.high) if ends is not None]
-    flat = {"rangemode": "tozero"} if numbers and _differ_by_rounding(np.concatenate(numbers)) else {}
-    layout: dict[str, Any] = {"hovermode": "x unified", "yaxis": {**flat, **chart.y(numbers)}}
-    layout["xaxis"] = _curve_axis(chart, curves, ghosts)
-    if chart.marks and curves:
-        layout |= figures.mark_places(chart.marks, is_log=layout["xaxis"].get("type") == "log")
-    return figures.style(traces, layout, height=chart.height or 380, legend=True)
-
-
-def _differ_by_rounding(numbers: figures.Array) -> bool:
-    finite = numbers[np.isfinite(numbers)]
-    return finite.size > 1 and bool(np.ptp(finite) <= figures.ROUNDING * np.abs(finite).max())
-
-
-def _curve_axis(
-    chart: Curves[Any], curves: Sequence[figures.Curve], ghosts: Sequence[figures.Curve]
-) -> Mapping[str, Any]:
-    below: dict[str, Any] = {"title": chart.x.title}
-    names = np.concatenate([each.x for each in (*curves, *ghosts)]) if curves else np.zeros(0)
+    names, x_axis = np.concatenate([each.x for each in (*curves, *ghosts)]), dict[str, Any](title=chart.x.title)
     if names.dtype.kind in "UO":
-        below |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
+        x_axis |= {"type": "category", "tickangle": -figures.SLANT, "showgrid": False}
     elif names.dtype.kind in "iu":
-        below |= {**figures.whole_ticks(int(np.ptp(names)) + 1), "zeroline": False}
-    return below | dict(chart.x.options)
+        x_axis |= {**figures.whole_ticks(int(np.ptp(names)) + 1), "zeroline": False}
+    layout = {"hovermode": "x unified", "xaxis": x_axis | dict(chart.x.options), "yaxis": chart.y(numbers)}
+    return figures.style(traces, layout | figures.mark_places(chart.marks), height=chart.height or 380, legend=True)

@@ -286,10 +286,8 @@ def _pack(value: Any) -> Any:
 def _draw_menu(menu: Menu) -> None:
     shown = current_value(menu.key)
     missing = [] if shown in menu.names or shown == "" else [shown]
-    more: dict[str, Any] = {"accept_new_options": True, "index": None} if menu.takes_text else {}
-    more |= {"format_func": lambda value: menu.names.get(value, str(value)), "help": menu.help or None}
-    chosen = None if menu.takes_text and shown == "" else shown
-    widgets.unbound_menu(menu.key, f"{menu.key}_menu", menu.label, [*menu.names, *missing], chosen, **more)
+    more = {"format_func": lambda value: menu.names.get(value, str(value)), "help": menu.help or None}
+    widgets.unbound_menu(menu.key, f"{menu.key}_menu", menu.label, [*menu.names, *missing], shown, **more)
 
 
 def _draw_button(button: Button) -> None:
@@ -347,9 +345,6 @@ def take_click(container: str, sides: Sequence[Side | None]) -> None:
 
 def _draw_table(table: Table[S], scene: Scene[S]) -> None:
     chooser = _row_chooser(table.on_row, lambda: draw_table(table, scene))
-    if table.is_folded:
-        panels.draw_numbers(table.key, lambda: draw_table(table, scene), table.title, on_row=chooser)
-        return
     frame = draw_table(table, scene)
     if table.is_markdown:
         with st.container(key=table.key):

@@ -141,8 +141,9 @@ def _draw_list(unknown: str) -> None:
     if following is not None:
         _button("begin", "play_arrow", partial(_open, following.key), "primary", n=n_found)
     for level, of_level in groupby(exercises.values(), lambda each: each.level):
-        with st.expander(say("exercises", "level", level=level)):
-            for topic, of_topic in groupby(of_level, lambda each: each.topic):
+        shown = list(of_level)
+        with st.expander(say("exercises", "level", level=level, n=len(shown))):
+            for topic, of_topic in groupby(shown, lambda each: each.topic):
                 name, buttons = st.columns([1, 6], vertical_alignment="center")
                 name.caption(topic)
                 with buttons.container(horizontal=True, gap="small"):

@@ -32,11 +32,10 @@ looks-wrong = **Looks wrong, and is right:** { $why }
 alibi = { $title }. It would change **{ $others }** of { $all } numbers of { $tensor }.
 
 map = { $whose ->
-    [theirs] This encoder
-   *[right] A right one
+    [theirs] **This encoder.**
+   *[right] **A right one.**
 }
     .alt = { $test }, { $whose ->
         [theirs] this encoder
        *[right] a right one
     }, as colours.
-    .caption = **{ $title }.** { $colours }

@@ -21,7 +21,6 @@ map = { $title ->
    *[difference] Difference
 }
     .alt = { $tensor }, { $title }, as colours.
-    .caption = **{ $title }.** { $colours }
 table = Every tensor that differs
 
 no-text = Type a sentence into “Your text”: your encoder and this one are to read the same.

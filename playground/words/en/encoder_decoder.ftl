@@ -33,7 +33,6 @@ pattern =
        *[cross] Row = target token, column = source token.
     }
     .click = The chosen step, in its row. Click a row, or use the arrow keys, to choose another.
-aligned = For { $aligned } of { $words } words, the largest weight lies on the word that is translated.
 
 run = { $source } + { $target } tokens · { $layers } × { $heads } heads in each half · { $weights ->
     [random] :orange-badge[untrained: random weights]

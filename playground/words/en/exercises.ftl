@@ -11,7 +11,7 @@ do-begin = { $n ->
         [0] Begin
        *[other] Go on
     }
-level = All of level { $level }
+level = Level { $level }: { $n } exercises
 do-list = All exercises
 
 first = What do you expect? Answer first; then the app computes it.

@@ -18,4 +18,3 @@ shapes = Every shape, in order
     .caption = Sentences: B = { $sentences }. Tokens: T = { $tokens }. Heads: H = { $heads }. The { $steps } steps hold { $numbers } numbers in all.
 batch = Batch
     .help = The sentences that are computed together.
-cut = The position table has { $rows } rows (max_len): the { $tokens } tokens are cut to as many.

@@ -55,7 +55,7 @@ vectors-changed = What the model computed, what your changes set instead, and th
 keys = The frame marks the chosen key, { $key }; click a bar to choose another.
     .alt = Bars: { $title } of one query with every key
     .click = The chosen key. Arrow keys choose its neighbours.
-masked-keys = The chosen key is { $key }; click a bar to choose another. Masked keys are grey and have no bar.
+masked-keys = The chosen key is { $key }; click a bar to choose another. Masked keys have no bar.
 keys-distance-bias = Added to { $query }'s score with each key: from { NUM($lowest) } to { NUM($highest) }.
 keys-dot-products = The dot product of { $query }'s query with every key.
 keys-scale = The dot products of { $query }, divided by √{ $width } = { NUM($divisor, digits: 4) }. Their standard deviation goes from { NUM($before) } to { NUM($after) }.
@@ -74,7 +74,6 @@ changed-keys = The { $title } of every key as your changes set it; the paler bar
 
 both = **Before and now.**
 these-numbers = these numbers
-nearest = { $name }, in its layer { $layer }, head { $head }
 
 dropout = What dropout does during training
 drops = During training, *dropout* sets each number to 0 with probability p = { $p } and multiplies the others by 1 / (1 − p) = { NUM($factor, digits: 4) }. The draw is random; the sidebar's seed { $seed } repeats it. Cells show the factors; the strongest colour is a factor of 0, and gaps were 0 before. Together with dropout in the layers below, this moves the layer's output for this token by { SHARE($moved) } of its length. Computed without your changes; all stages above are without dropout, as after training.
@@ -84,7 +83,7 @@ stage = Stage
 move-back = Back
 move-next = Next
 place = { $at } of { $of }
-ways = In the order of { $tutorial }
+ways = In the order of tutorial { $tutorial }
 path = Order
     .help = as the data moves: from the embedding to the output. as tutorial B: from attention outwards, the order of { $tutorial }.
 

@@ -5,16 +5,16 @@ answer = After { $step } of { $steps } steps of learning “{ $task }”, **{ PE
 answer-new = You have trained nothing yet. Press **Start** and watch a small transformer learn the task “{ $task }”.
 answer-soon = Training has started: the share of right answers will appear here.
 
-accuracy =
+picture-accuracy =
     .alt = Accuracy by step: training set and validation set.
     .caption = The share of right answers to sequences it learns from (*training set*) and to new ones (*validation set*). Dashed: the simple rule.
-loss =
+picture-loss =
     .alt = Loss by step: batches, training set and validation set.
     .caption = The *loss* is −ln of the probability of the right answer, in *nats*. Guessing among { $classes } answers costs ln { $classes }. A *batch* is what one step learns from. If the loss falls on the training set but not on the validation set, the network memorises.
-rate =
+picture-rate =
     .alt = Learning rate by step.
     .caption = The learning rate: how far a step goes. Its peak so far is { NUM($most) }.
-gradient =
+picture-gradient =
     .alt = Norm of the whole gradient by step.
     .caption = The norm of the whole gradient: how steep the loss is. For long runs, the largest of every few steps.
 

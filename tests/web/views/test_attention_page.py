@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, open_link
-from playground.charts.names import token_labels
+from playground.charts.names import escape, token_names
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
 from playground.views.attention import VIEWS
@@ -50,7 +50,7 @@ def test_the_heatmap_is_the_chosen_head_of_the_chosen_sentence() -> None:
     app = page(sentence=2, causal=True, layer=2, head=3)
     (trace,) = charts(app)["attention_pattern"]
     np.testing.assert_array_equal(array([trace], name="customdata"), masked(result.patterns()[2, 3], result))
-    assert trace["x"] == trace["y"] == token_labels(result.tokens)
+    assert trace["x"] == trace["y"] == list(map(escape, token_names(result.tokens)))
     assert not any("<" in name for name in trace["x"])
 
 

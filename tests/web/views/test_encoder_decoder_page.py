@@ -42,10 +42,10 @@ def test_the_page_opens_with_a_translation_and_its_widgets_have_keys_of_their_ow
     assert values(app, "encdec_source") == {"encdec_source": "trained example"}
     assert sentences(app) == ""
     assert f"**{FRENCH}**" in prose(app)
-    assert "For 8 of 8 words" in captions(app)
+    assert "The translation is right." in captions(app)
     choose_sentence(app, "My Dog draws a door.")
-    choose(app, encdec_example_attention="decoder self")
-    assert "decoder self, layer 1, head 3" in captions(app)
+    choose(app, encdec_example_attention="decoder self", encdec_example_head=2)
+    assert "decoder self, layer 1, head 2" in captions(app)
     choose_sentence(app, " .,! ")
     assert app.error
     assert not charts(app)
