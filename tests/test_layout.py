@@ -182,7 +182,7 @@ def test_documents_name_only_what_is_there(document: str) -> None:
 BUDGETS = {
     "playground/accounting": 570,
     "playground/analysis": 2_280,
-    "playground/charts": 1_910,
+    "playground/charts": 1_810,
     "playground/export": 930,
     "playground/jobs": 470,
     "playground/language": 1_140,
@@ -193,19 +193,19 @@ BUDGETS = {
     "playground/runs": 810,
     "playground/text": 1_000,
     "playground/training": 1_950,
-    "playground/views": 5_470,
+    "playground/views": 5_310,
     "playground/weights": 1_050,
     "playground/words": 60,
     "playground/web/choices": 940,
     "playground/web/components": 370,
-    "playground/web/session": 1_060,
+    "playground/web/session": 1_050,
     "playground/web/shared": 1_450,
     "playground/web/sidebar": 530,
     "playground/web/views": 1_320,
-    "playground/web": 6_040,
-    "playground": 31_040,
+    "playground/web": 6_020,
+    "playground": 30_750,
     "pages": 460,
-    "tests": 24_240,
+    "tests": 23_770,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 

@@ -58,8 +58,7 @@ from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_weight
 from playground.views.attention_why import answer_why, is_hidden
-from playground.views.change_names import offer_changes
-from playground.views.scenes import scene_of
+from playground.views.scenes import offer_changes, scene_of
 from playground.words import say
 
 AVERAGE = "average of heads"

@@ -36,8 +36,7 @@ from playground.link.opening import LinkedView
 from playground.runs.encoder_run import Run, run_with_dropout
 from playground.text.wording import upper_first
 from playground.tutorials import SHORT_TITLES
-from playground.views.change_names import name_change
-from playground.views.scenes import scene_of
+from playground.views.scenes import name_change, scene_of
 from playground.views.step_stages import RESULTS, STAGES, draw_bars, draw_vectors, find_idea
 from playground.words import say
 

@@ -37,7 +37,7 @@ from playground.link.opening import Focus, LinkedView
 from playground.model.changes import Change
 from playground.runs.arrays import FLOAT32_ROUNDING
 from playground.runs.encoder_run import Run
-from playground.views.change_names import count_changes, name_token, note_set_weights, offer_changes
+from playground.views.scenes import count_changes, name_token, note_set_weights, offer_changes
 from playground.views.what_if_parts import SweepKey, measure_all, show_parts, show_patches
 from playground.words import say
 

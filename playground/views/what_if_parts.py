@@ -36,7 +36,7 @@ from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
 from playground.runs.variant_runs import Variant
 from playground.text import Batch
-from playground.views.change_names import offer_changes
+from playground.views.scenes import offer_changes
 from playground.words import say
 
 LEAST_NEARER = 0.005

@@ -26,8 +26,7 @@ from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run
 from playground.text.sentences import foreign_script
 from playground.text.wording import count_heads, count_noun, name_device
-from playground.views.change_names import count_changes, group_layers, name_changes, name_tokens
-from playground.views.scenes import list_differences, name_sides
+from playground.views.scenes import count_changes, group_layers, list_differences, name_changes, name_sides, name_tokens
 from playground.web.choices import shortcuts
 from playground.web.choices.open_page import correct_address, is_fragment_rerun
 from playground.web.choices.setup import (

@@ -23,7 +23,7 @@ from playground.model.changes import HEAD_POINTS, KINDS, PATCH_POINTS, SUBLAYERS
 from playground.model.interventions import InterventionTrace
 from playground.runs.arrays import Array
 from playground.runs.variant_runs import rows_at_once
-from playground.views.change_names import name_changes, offer_changes
+from playground.views.scenes import name_changes, offer_changes
 from playground.views.what_if import Followed, show_what_if, what_if_scene
 from playground.views.what_if_parts import SweepKey, list_variants, measure_rows
 from playground.web.components import ask_again

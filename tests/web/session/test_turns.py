@@ -11,9 +11,8 @@ from streamlit.web.server.starlette.starlette_app_utils import generate_xsrf_tok
 
 from playground.errors import BusyError
 from playground.runs.budget import check_interrupted
-from playground.web.session import turns as turns_module
-from playground.web.session.services import other_services
-from playground.web.session.turns import FairSemaphore, Turns, current_visitor, leave_turn
+from playground.web.session import services as turns_module
+from playground.web.session.services import FairSemaphore, Turns, current_visitor, leave_turn, other_services
 from tests.waiting import until
 from tests.web.app_test import open_page, without_error
 

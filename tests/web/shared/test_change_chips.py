@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from playground.views.change_names import name_change
+from playground.views.scenes import name_change
 from tests.changes import made
 from tests.web.app_test import SMALL, array, captions, charts, component_data, open_page, press, sentences
 

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from playground.diagnosis import read_arrays
 from playground.link.opening import LinkedView, open_link
 from playground.mistakes.registry import MISTAKES
-from playground.web.session import turns
+from playground.web.session import services as services_module
 from tests.mistakes.plain_pass import plain_pass
 from tests.web.app_test import (
     answer,
@@ -89,7 +89,7 @@ def test_a_file_is_read_in_a_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     held = []
 
     def read(data: bytes) -> dict[str, NDArray[Any]]:
-        held.append(turns._HELD.get() is not None)
+        held.append(services_module._HELD.get() is not None)
         return read_arrays(data)
 
     monkeypatch.setattr("playground.diagnosis.read_arrays", read)

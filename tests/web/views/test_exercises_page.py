@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 from playground.learn.exercise import Variant
 from playground.web.session import caches
 from playground.web.session.caches import shipped_exercises
-from playground.web.session.services import other_services
-from playground.web.session.turns import Turns
+from playground.web.session.services import Turns, other_services
 from playground.web.views.exercises import pose_variant
 from playground.weights import checkpoint
 from tests.web.app_test import (

@@ -10,8 +10,7 @@ from streamlit.testing.v1 import AppTest
 
 from playground.errors import BusyError
 from playground.runs.arrays import Array
-from playground.web.session.services import other_services
-from playground.web.session.turns import Turns
+from playground.web.session.services import Turns, other_services
 from playground.web.views import what_if
 from playground.web.views.what_if import MOST_TOGETHER, TITLES, Growing, Rows, cut
 from tests.web.app_test import (
