@@ -80,7 +80,8 @@ def show_encoder_decoder(scene: Scene[Pair], options: Options) -> Iterator[Item]
     yield Paragraph(say("encoder_decoder", "next", **find_next(pair, options)), "answer")
     if translator is not None:
         yield Paragraph(say("encoder_decoder", "written", text=" ".join(pair.run.target.tokens[1:])))
-        yield Paragraph(say("encoder_decoder", f"written-{check_translation(pair)}"), "caption")
+        case, right = check_translation(pair)
+        yield Paragraph(say("encoder_decoder", f"written-{case}", right=right), "caption")
     yield from show_attention(pair, options)
     yield Paragraph(say("encoder_decoder", "run", **_describe_run(pair)), "caption")
     yield _show_next_tokens(pair, options)
@@ -129,14 +130,14 @@ def _chosen_head(pair: Pair, options: Options) -> tuple[int, int]:
     return min(options[pair.key("layer")], n_layers - 1), min(options[pair.key("head")], n_heads - 1)
 
 
-def check_translation(pair: Pair) -> str:
-    """Return whether the translation is `right`, `wrong` or, of no sentence of the grammar, `open`."""
+def check_translation(pair: Pair) -> tuple[str, str]:
+    """Return whether the translation is `right`, `wrong` or, of no sentence of the grammar, `open`; the right one."""
     words = pair.run.source.tokens
     if not is_sentence(words):
-        return "open"
+        return "open", ""
     symbols, ids = TRANSLATE.symbols(0), torch.tensor([[TRANSLATE.first_id + ENGLISH.index(word) for word in words]])
     right = [symbols[i - TRANSLATE.first_id] for i in TRANSLATE.answers(ids)[0].tolist()]
-    return "right" if list(pair.run.target.tokens[1:]) == right else "wrong"
+    return "right" if list(pair.run.target.tokens[1:]) == right else "wrong", " ".join(right)
 
 
 def _shown_patterns(run: PairRun, attention: str) -> Array:

@@ -130,15 +130,15 @@ def test_the_example_is_translated_rightly() -> None:
     expected: PairRun = run_pair(translator.network, *batches)  # type: ignore[arg-type]
     np.testing.assert_array_equal(pair.run.patterns["cross"], expected.patterns["cross"])
     assert " ".join(pair.run.target.tokens[1:]) == FRENCH
-    assert check_translation(pair) == "right"
+    assert check_translation(pair) == ("right", FRENCH)
     assert find_next(pair, options(pair, layer=1, head=3, position=3))["token"] == "`noir`"
-    assert check_translation(example("the cat sees the dog in the house with the cow under the door")) == "wrong"
+    assert check_translation(example("the cat sees the dog in the house with the cow under the door"))[0] == "wrong"
 
 
 @pytest.mark.parametrize("sentence", ["the cat " * 6, "the $x$ `y` **z** <b> [a](b) 🙂 " * 3])
 def test_what_is_no_sentence_of_the_grammar_is_translated_all_the_same(sentence: str) -> None:
     pair = example(sentence)
-    assert check_translation(pair) == "open"
+    assert check_translation(pair) == ("open", "")
     assert parts_of(show_encoder_decoder(Scene(pair), options(pair)))
 
 

@@ -17,7 +17,7 @@ next = After { $read }, the decoder's next token is { $token }, with a probabili
 
 written = The decoder writes: **{ $text }**
 written-right = The translation is right.
-written-wrong = The translation is wrong.
+written-wrong = By its grammar it would be *{ $right }*.
 written-open = It has not learnt sentences like this one: what it writes is a guess.
 
 attention = Which attention

@@ -46,7 +46,7 @@ help-unpin = Pages show the present settings alone.
 
 do-followed = What followed?
 help-followed = Opens the page What if at what your changes have moved.
-changes-full = A link holds { $most } changes at most: take others back above first.
+changes-full = A link holds at most { $most } changes: undo some above first.
 changes-wait = Waits until there is a sentence that the model can run.
 no-changes = This page shows the model without these changes.
 
@@ -58,7 +58,7 @@ no-chart = The chart that this frame asks for is not on the page now. [Open in t
 file-busy = Many people are computing right now; open { $file } again in a few seconds.
 file-fails = { $file } can't be used. { $reason }
 
-moved = Not all that was chosen is here: { $moved }.
+moved = Your choice is out of range: { $moved }.
 
 run-waiting = Waiting: number { $position } in the queue. It starts by itself, on any page.
 run-stopping = Stopping after the current step …
@@ -66,6 +66,6 @@ run-stopped = Stopped: { $at }.
 run-never = Stopped before the first step.
 run-starts = Getting ready.
 run-done = Done: { $runs } runs in { $time }.
-run-changed = **The settings are no longer this run's. Start** trains with the present ones.
+run-changed = **Settings have changed since this run. Start** trains with the new ones.
 run-elsewhere = What you started on { $where } goes on. Only one thing runs at a time: stop it there first.
 run-shared = Shared with { $others } other visitors; Stop takes only you out of it.

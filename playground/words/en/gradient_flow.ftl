@@ -4,7 +4,7 @@
 encoder-first = One encoder
 encoder-second = Another
 layers = Layers
-no-text = Type a sentence into “Your text”: the loss is about naming its next tokens.
+no-text = Type a sentence into “Your text”: the task is to predict its next tokens.
 
 way = **{ $name }**: the gradient { $case ->
     [vanishes] **vanishes**

@@ -1,9 +1,9 @@
 # How does the encoder know the order of the words?
 # $first, $second: the two tokens that are swapped. $placed, $bare: the largest change of an output with positions and without.
 
-how-learned = It adds a vector to each token: the one of its position, which was learned.
-how-sinusoidal = It adds a vector to each token: the one of its position, made of sines and cosines.
-how-sinusoidal-doubled = It adds a vector to each token: the one of its position, made of sines and cosines with twice the exponent.
+how-learned = It adds a learned position vector to each token.
+how-sinusoidal = It adds to each token a position vector of sines and cosines.
+how-sinusoidal-doubled = It adds to each token a position vector of sines and cosines with twice the exponent.
 how-none = It adds no positions.
 how-rotary = It turns each query and key by an angle that depends on the position.
 how-alibi = It subtracts from each score an amount that grows with the distance.
@@ -51,7 +51,7 @@ table =
     .caption = Each row is the vector of one position; each column is one of its numbers, a *dimension*. Drawn: { $rows } of { $all } positions, { $columns } of { $width } dimensions.
 distances =
     .alt = Lines: what becomes of a score by the distance of key and query
-curves-rotary = What is left in the score of a pair of features that is equal in query and key: 1 at the same place, less where the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, and can carry what words mean.
+curves-rotary = The factor on a pair of features that is equal in query and key: 1 at the same place, less once the pair has turned. Fast pairs tell neighbours apart; slow ones hardly turn, and can carry what words mean.
 curves-alibi = What is added to each head's scores: nothing for the token itself, and less the further a key is. Heads with steep lines look near, flat ones far.
 curves-relative = What is added to each head's scores, whatever the words are. Left: keys before the query; right: keys after it.
 

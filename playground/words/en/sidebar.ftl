@@ -39,7 +39,7 @@ too-long = Training would take about { $time }; this server trains for { $most }
 train = Train it, about { $time }
 
 not-trained = :orange-badge[random weights] Nothing was trained in this session yet.
-trained = **{ $task }**, trained for { $step } steps: { PERCENT($right) } of the validation set is right; a simple rule reaches { PERCENT($rule) }. { $origin } Moving a control takes its shape with that change, untrained.
+trained = **{ $task }**, trained for { $step } steps: { PERCENT($right) } of the validation set is right; a simple rule reaches { PERCENT($rule) }. { $origin } Moving a control gives an untrained network of that shape.
 unknown = { $n } of { $tokens } tokens are unknown to it and read as [UNK]. It knows { $knows }.
 example = Use an example of the task
 

@@ -96,7 +96,7 @@ copy = Copy this sentence with { $new } for { $old }
     .missing = No other word fits at the chosen query, or the text is full: choose the token of another word.
 
 how-to-read = How to read this, and what it does not prove
-reading-effect = **An effect says what the other parts do without this one**, in this sentence, by this measure. Many heads can be removed at little cost ([Michel et al. 2019](https://arxiv.org/abs/1905.10650); [Voita et al. 2019](https://arxiv.org/abs/1905.09418)). That does not prove that they do nothing: where two parts do the same, each alone seems useless.
+reading-effect = **An effect is what changes if this part is missing**, in this sentence, by this measure. Many heads can be removed at little cost ([Michel et al. 2019](https://arxiv.org/abs/1905.10650); [Voita et al. 2019](https://arxiv.org/abs/1905.09418)). That does not prove that they do nothing: where two parts do the same, each alone seems useless.
 reading-zero = **Zero is an unusual value.** The layers after a head have hardly ever seen it in training; part of the effect may be that surprise. A head's mean over tokens is closer to what it usually writes.
 reading-pattern = **A pattern alone explains little.** Very different attention weights can give the same output ([Jain & Wallace 2019](https://arxiv.org/abs/1902.10186)). Whether weights explain a model depends on what counts as an explanation ([Wiegreffe & Pinter 2019](https://arxiv.org/abs/1908.04626)); changing a weight and looking at what follows is one test.
 reading-patch = **A patch shows where a difference can be brought in**, not where the model first needs it. Shares of several places need not add up to 100%.

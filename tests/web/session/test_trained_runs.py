@@ -113,7 +113,7 @@ def test_an_earlier_run_opens_again() -> None:
     press(app, f"training_open_{first.run_key}")
     assert values(app, "weights", "run") == {"weights": "trained here", "run": first.run_name}
     assert f"Validation loss {first.results.validation_loss:.6f} nats" in captions(app)
-    assert "no longer this run's" not in prose(app)
+    assert "changed since this run" not in prose(app)
 
 
 @pytest.mark.usefixtures("one_experiment_at_a_time")

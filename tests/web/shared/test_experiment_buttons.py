@@ -121,10 +121,10 @@ def test_settings_that_make_another_run_are_told_from_those_of_the_curves(page: 
     app.session_state["dropout"] = 0.5  # which no run has from the sidebar
     assert sentences(working(app.run())) == ""
     app.session_state[key] = value
-    assert "no longer this run's" in prose(working(app.run()))
+    assert "changed since this run" in prose(working(app.run()))
     assert lines(app, page) == first
     measured(app, page)
-    assert "no longer this run's" not in prose(app)
+    assert "changed since this run" not in prose(app)
     assert lines(app, page) != first
 
 

@@ -50,7 +50,7 @@ def test_the_runs_are_those_chosen_and_their_numbers_are_shown() -> None:
     assert status_text(app).startswith("Done: 9 runs")
     shown, wanted = (each.drop(columns="outcome") for each in (table(app, "gap"), tabulate_effects(training.state)))
     np.testing.assert_allclose(shown, wanted, atol=1e-3)
-    assert "no longer this run's" in prose(choose(app, regularisers_seeds="1"))
+    assert "changed since this run" in prose(choose(app, regularisers_seeds="1"))
 
 
 @pytest.mark.parametrize("ready", READY)

@@ -139,7 +139,7 @@ def test_the_answer_is_that_of_the_network_that_is_there_and_names_settings_that
     app = training_page()
     assert "**Start**" in prose(app).splitlines()[0]
     trained = train(app)
-    for told, page in (("After", app), ("**The settings are no longer this run's.", None)):
+    for told, page in (("After", app), ("**Settings have changed since this run.", None)):
         answer = prose(page or choose(app, training_lr=0.01)).splitlines()[0]
         assert answer.startswith(told)
         assert f"**{trained.results.validation_accuracy:.1%}**" in answer
