@@ -38,7 +38,7 @@ def test_ways_to_write_a_number(text: str, number: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "many", "1/0", "1/2/3", "%", "1.2.3", "nan", "1e999", "1" * 5_000 + "x"])
 def test_what_is_no_number_gets_a_sentence_that_shows_some(text: str) -> None:
-    with pytest.raises(InputError, match=r"0\.25, 1/4 and 25 %"):
+    with pytest.raises(InputError, match=r"0\.25, 1/4 or 25 %"):
         parse_number(text)
 
 
