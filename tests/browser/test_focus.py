@@ -70,7 +70,7 @@ def test_a_clicked_cell_is_the_focus_of_every_page_and_of_the_link(
     visitor.click_cell("step_softmax", None, 13)
     expect(visitor.focus("key")).to_have_value("13")
     visitor.settled().go_to("Norms")
-    visitor.page.get_by_text("Look closer: every token").click()
+    visitor.open_panel("norms_closer")
     visitor.settled().click_cell("norms_by_token", 3, 4)  # the third block's output is layer 2's
     expect(visitor.focus("layer")).to_have_value("2")
     visitor.settled()
