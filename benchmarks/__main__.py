@@ -9,19 +9,7 @@ from pathlib import Path
 
 import torch
 
-from benchmarks import (
-    cluster,
-    comparing,
-    crowd,
-    diagnosis,
-    environment,
-    export,
-    model,
-    pages,
-    sharing,
-    start,
-    training,
-)
+from benchmarks import cluster, comparing, crowd, diagnosis, environment, export, model, pages, sharing, start, training
 from benchmarks.results import Result, table
 from playground.web.server import read_settings
 

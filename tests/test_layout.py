@@ -181,11 +181,11 @@ def test_documents_name_only_what_is_there(document: str) -> None:
 
 BUDGETS = {
     "playground/accounting": 570,
-    "playground/analysis": 2_280,
+    "playground/analysis": 2_270,
     "playground/charts": 1_810,
     "playground/export": 930,
     "playground/jobs": 470,
-    "playground/language": 1_140,
+    "playground/language": 1_130,
     "playground/learn": 1_340,
     "playground/link": 1_630,
     "playground/mistakes": 860,
@@ -200,12 +200,12 @@ BUDGETS = {
     "playground/web/components": 370,
     "playground/web/session": 1_050,
     "playground/web/shared": 1_450,
-    "playground/web/sidebar": 530,
-    "playground/web/views": 1_320,
-    "playground/web": 6_020,
-    "playground": 30_750,
+    "playground/web/sidebar": 520,
+    "playground/web/views": 1_300,
+    "playground/web": 6_000,
+    "playground": 30_700,
     "pages": 460,
-    "tests": 23_770,
+    "tests": 23_630,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 import numpy as np
-import pandas as pd
 import torch
 from torch import nn
 
@@ -55,17 +54,6 @@ def length_band(lengths: Array) -> tuple[Array, Array]:
     return kept.min(axis=1), kept.max(axis=1)
 
 
-def summary(lengths: Mapping[str, Array]) -> pd.DataFrame:
-    """Tabulate each part's median length and `length_band`, a row a depth."""
-    columns = {}
-    for part, values in lengths.items():
-        depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
-        low, high = length_band(values)
-        for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
-            columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
-    return pd.DataFrame(columns).rename_axis("blocks passed")
-
-
 def residual_stream(run: Run) -> Array:
     """Return the vectors between the blocks: (L + 1, T, D)."""
     real = ~run.padding
@@ -99,10 +87,10 @@ def norm_points(run: Run) -> NormPoints:
     return {name: (arrays[f"{name}.in"][real], arrays[f"{name}.out"][real]) for name in names if name not in absent}
 
 
-def norm_statistics(points: NormPoints) -> pd.DataFrame:
-    """Tabulate mean and standard deviation of features around every norm."""
+def norm_statistics(points: NormPoints) -> dict[str, dict[str, float]]:
+    """Return mean and standard deviation of features before and after every norm, by its name."""
     with np.errstate(invalid="ignore"):  # what has overflowed is NaN, as everywhere
-        rows = {
+        return {
             name: {
                 f"{statistic} {when}": float(np.mean(compute(vectors, axis=-1, dtype=np.float64)))
                 for when, vectors in zip(("before", "after"), ends, strict=True)
@@ -110,7 +98,6 @@ def norm_statistics(points: NormPoints) -> pd.DataFrame:
             }
             for name, ends in points.items()
         }
-    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("norm")
 
 
 def _norm_spread(x: Floats, config: ModelConfig) -> Floats:

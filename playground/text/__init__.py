@@ -3,15 +3,7 @@
 from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer, read_vocabulary
 from playground.text.published import published_tokenizer
 from playground.text.sentences import Sentences, split_sentences
-from playground.text.tokenizer import (
-    Batch,
-    Tokenizer,
-    bpe,
-    build_tokenizer,
-    characters,
-    word_level_tokenizer,
-    words,
-)
+from playground.text.tokenizer import Batch, Tokenizer, bpe, build_tokenizer, characters, word_level_tokenizer, words
 
 __all__ = [
     "Batch",

@@ -28,18 +28,7 @@ from playground.analysis.attribution import Group as Part
 from playground.analysis.streams import CHANGES, Parts, split_stream
 from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk, list_row_changes
-from playground.charts.chart import (
-    Button,
-    Control,
-    Group,
-    Item,
-    LabelledBars,
-    Menu,
-    Options,
-    Panel,
-    Paragraph,
-    Table,
-)
+from playground.charts.chart import Button, Control, Group, Item, LabelledBars, Menu, Options, Panel, Paragraph, Table
 from playground.charts.draw import bars
 from playground.charts.figure import Array
 from playground.charts.names import escape_markdown, quote_place, quote_token, token_names

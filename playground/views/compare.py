@@ -12,13 +12,7 @@ import numpy as np
 import pandas as pd
 
 from playground.accounting.readable import describe_costs, sentence_costs
-from playground.analysis.comparison import (
-    PointDifference,
-    compare_points,
-    compare_vectors,
-    find_parting,
-    moved_weight,
-)
+from playground.analysis.comparison import PointDifference, compare_points, compare_vectors, find_parting, moved_weight
 from playground.analysis.sentences import sentence_vector
 from playground.charts import palette
 from playground.charts.chart import Axis, Bars, Columns, Group, Heatmap, Item, Options, Paragraph, fill_panel

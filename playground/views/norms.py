@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 import numpy as np
+import pandas as pd
 
 from playground.analysis import streams
 from playground.charts import figure as figures
@@ -93,9 +94,20 @@ def lengths_by_depth(scene: Scene[Run]) -> Curves[Run]:
         curves=_length_curves,
         x=Axis("after layer (emb. = embeddings)", first=-1, place="layer", numbers=_layers_by_depth, options=ticks),
         y=figures.length_axis("median length"),
-        table=lambda run: streams.summary(streams.lengths(run)).set_axis(_depth_names(run)).rename_axis("after layer"),
+        table=_tabulate_lengths,
         click=say("norms", "lengths.click"),
     )
+
+
+def _tabulate_lengths(run: Run) -> pd.DataFrame:
+    lengths = streams.lengths(run)
+    columns = {}
+    for part, values in lengths.items():
+        depths = range(len(lengths["residual"]) - len(values), len(lengths["residual"]))
+        low, high = streams.length_band(values)
+        for title, numbers in {"median": np.median(values, axis=1), "band from": low, "band to": high}.items():
+            columns[f"{part}, {title}"] = pd.Series(numbers, index=depths)
+    return pd.DataFrame(columns).set_axis(_depth_names(run)).rename_axis("after layer")
 
 
 def _ends(lengths: Array) -> dict[str, float]:
@@ -200,12 +212,17 @@ def _show_statistics(scene: Scene[Run], options: Options) -> Iterator[Item]:
             x=Axis("norm, in the order of the computation"),
             y=axis,
             height=300,
-            table=(lambda run: streams.norm_statistics(streams.norm_points(run))) if statistic == "std" else None,
+            table=_tabulate_statistics if statistic == "std" else None,
         )
 
 
+def _tabulate_statistics(run: Run) -> pd.DataFrame:
+    rows = streams.norm_statistics(streams.norm_points(run))
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("norm")
+
+
 def _statistic_curves(run: Run, statistic: str) -> list[Curve]:
-    table = streams.norm_statistics(streams.norm_points(run))
+    table = _tabulate_statistics(run)
     colours = {"before": palette.RESIDUAL, "after": palette.NORMS}
     names, columns = table.index.to_numpy(str), table.astype(np.float32)
     return [

@@ -3,12 +3,7 @@
 import streamlit as st
 
 from playground.web.choices.open_page import correct_address, open_page
-from playground.web.components import (
-    apply_page_style,
-    mark_open_group,
-    scroll_as_requested,
-    send_text_before_page,
-)
+from playground.web.components import apply_page_style, mark_open_group, scroll_as_requested, send_text_before_page
 from playground.web.shared import saving
 from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
 from playground.web.shared.panels import draw_in_turn, run_in_turn, warn_before_reload

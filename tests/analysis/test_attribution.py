@@ -7,14 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from playground import Encoder, ModelConfig
-from playground.analysis.attribution import (
-    ScoreSplit,
-    destination,
-    head_maps,
-    judge,
-    move,
-    rank_keys,
-)
+from playground.analysis.attribution import ScoreSplit, destination, head_maps, judge, move, rank_keys
 from playground.analysis.streams import Source
 from playground.model.blocks import EncoderBlock
 from playground.text import characters

@@ -77,10 +77,10 @@ def test_statistics_are_means_over_real_tokens(placement: str) -> None:
     config = ModelConfig(vocab_size=5, d_model=8, n_heads=2, n_layers=2, d_ff=16, norm_placement=placement)  # type: ignore[arg-type]
     lonely = run_of(config, sentence=1)
     table = streams.norm_statistics(streams.norm_points(lonely))
-    assert list(table.index) == ["layers.0.norm1", "layers.0.norm2", "layers.1.norm1", "layers.1.norm2"]
+    assert list(table) == ["layers.0.norm1", "layers.0.norm2", "layers.1.norm1", "layers.1.norm2"]
     into = "layers.0.out" if placement == "pre" else "layers.1.resid_mid"
     x = lonely.arrays[into][0].astype(np.float64)
-    row = table.loc["layers.1.norm1"]
+    row = table["layers.1.norm1"]
     assert row["mean before"] == pytest.approx(sum(x) / 8, abs=1e-7)
     assert row["std before"] == pytest.approx(np.sqrt(sum((x - sum(x) / 8) ** 2) / 8))
     assert row["mean after"] == pytest.approx(0, abs=1e-6)

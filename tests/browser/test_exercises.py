@@ -77,7 +77,7 @@ class Traffic:
 
 def test_a_number_with_its_usual_mistake_and_what_is_no_number(student: Visitor) -> None:
     field = open_demo(student, "number").get_by_role("textbox")
-    for text, told in (("many", "is no number"), ("2048", "Each map also adds a bias")):
+    for text, told in (("many", "is not a number"), ("2048", "Each map also adds a bias")):
         field.fill(text)
         click(student, "exercise_check")
         expect(student.widget("exercise_feedback")).to_contain_text(told)

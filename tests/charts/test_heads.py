@@ -14,15 +14,7 @@ from playground.charts import figure as figures
 from playground.charts.chart import Chart, HeadLines, Lines
 from playground.charts.colour_scales import weight_colours
 from playground.charts.draw import chart_label, draw_chart
-from playground.charts.heads import (
-    MOST_TOKENS,
-    THUMBNAIL,
-    choose_tokens,
-    head_grid,
-    head_lines,
-    head_map,
-    shrink,
-)
+from playground.charts.heads import MOST_TOKENS, THUMBNAIL, choose_tokens, head_grid, head_lines, head_map, shrink
 from playground.charts.names import escape, quote_token, text_width, token_names
 from playground.charts.scene import Scene
 from playground.link.opening import Focus

@@ -3,12 +3,7 @@
 import numpy as np
 import pytest
 
-from playground.text.wording import (
-    quote_text,
-    round_parts,
-    write_amount,
-    write_number,
-)
+from playground.text.wording import quote_text, round_parts, write_amount, write_number
 from tests.written_numbers import read_number
 
 

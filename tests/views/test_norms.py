@@ -13,14 +13,7 @@ from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.link.opening import Focus
 from playground.runs.encoder_run import Run
-from playground.views.norms import (
-    find_cause,
-    lengths_by_depth,
-    median_lengths,
-    norm_numbers,
-    norm_stages,
-    show_norms,
-)
+from playground.views.norms import find_cause, lengths_by_depth, median_lengths, norm_numbers, norm_stages, show_norms
 from tests.views.scenes import parts_of, small_run
 
 OPTIONS = {"norms_closer": True, "norms_view": "tokens", "norms_norm": 1}

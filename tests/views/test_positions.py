@@ -12,14 +12,7 @@ from playground.charts.scene import Scene
 from playground.link.lab import Lab
 from playground.link.opening import Focus
 from playground.model.positions import sinusoids, wavelengths
-from playground.views.positions import (
-    MAX_DISTANCE,
-    distance_rows,
-    find_order,
-    moved,
-    show_positions,
-    swap_words,
-)
+from playground.views.positions import MAX_DISTANCE, distance_rows, find_order, moved, show_positions, swap_words
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of
 

@@ -24,14 +24,7 @@ from playground.training.variants import (
     measure_effects,
     regulariser_runs,
 )
-from playground.views.regularisers import (
-    LINES,
-    draw_runs,
-    find_change,
-    show_curves,
-    show_details,
-    tabulate_runs,
-)
+from playground.views.regularisers import LINES, draw_runs, find_change, show_curves, show_details, tabulate_runs
 from playground.web.components import curve_data
 from tests.views.scenes import parts_of
 

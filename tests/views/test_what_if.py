@@ -32,10 +32,7 @@ from playground.views.what_if import (
     show_most_changed,
     show_what_if,
 )
-from playground.views.what_if_parts import (
-    find_nearest,
-    map_patches,
-)
+from playground.views.what_if_parts import find_nearest, map_patches
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of
 

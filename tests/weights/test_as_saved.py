@@ -11,16 +11,7 @@ from playground.errors import WeightsError
 from playground.model.positions import sinusoids
 from playground.weights import build_encoder, load_weights, read_tensors, recognise_tensors
 from playground.weights.load import kind_of_positions
-from tests.weights.as_saved import (
-    FOLDER,
-    NAMES,
-    ON_ATTENTION,
-    ON_OUTPUTS,
-    TARGET_VOCABULARY,
-    compute,
-    load,
-    read,
-)
+from tests.weights.as_saved import FOLDER, NAMES, ON_ATTENTION, ON_OUTPUTS, TARGET_VOCABULARY, compute, load, read
 
 TABLES = {
     "a_whole": "pos_encoding.positional_encoding",

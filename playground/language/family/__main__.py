@@ -10,15 +10,7 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 
 import torch
 
-from playground.language.family import (
-    FOLDER,
-    TABLE,
-    Row,
-    measured_specs,
-    path_of,
-    shipped_specs,
-    table,
-)
+from playground.language.family import FOLDER, TABLE, Row, measured_specs, path_of, shipped_specs, table
 from playground.language.learner import learn
 from playground.language.network import EnglishNetwork, Spec, save
 

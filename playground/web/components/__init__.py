@@ -1,6 +1,7 @@
 """What Streamlit lacks: drawings, and what the browser does on a page's behalf; a folder of files for each."""
 
 import math
+import re
 import secrets
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -64,8 +65,8 @@ def write_address(key: str, data: Mapping[str, Any], on_address_change: Callable
 
 
 def announce(key: str, sentence: str, *, container: str) -> None:
-    """Tell a screen reader a new sentence; the `container` takes the focus of a button that is gone."""
-    _announcement(key=key, data={"sentence": sentence, "container": container})
+    """Tell a screen reader a new sentence (markdown); the `container` takes the focus of a button that is gone."""
+    _announcement(key=key, data={"sentence": re.sub(r"[*`\\]", "", sentence), "container": container})
 
 
 def ask_again(key: str) -> None:

@@ -297,5 +297,4 @@ def _draw_words(place: Place, result: str | None) -> None:
             for number, option in enumerate(place.step.guess):
                 st.button(option.text, key=f"lesson_guess_{number}", on_click=_guess, args=(number,))
     step = say("lessons", "step", number=place.number, n=len(place.lesson.steps))
-    words = f"{place.lesson.title} · {step}. {said}".replace("*", "").replace("`", "")
-    announce("lesson_announcement", words, container=LINE)
+    announce("lesson_announcement", f"{place.lesson.title} · {step}. {said}", container=LINE)

@@ -79,7 +79,7 @@ def draw(export: Callable[[], None]) -> Callable[[], None]:
             with expert:
                 _draw_expert(setup, locked)
         with more:
-            _draw_export_button(export)
+            export_button(export)
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
             saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
 
@@ -87,7 +87,8 @@ def draw(export: Callable[[], None]) -> Callable[[], None]:
 
 
 @fragment
-def _draw_export_button(export: Callable[[], None]) -> None:
+def export_button(export: Callable[[], None]) -> None:
+    """Draw the button that opens the dialog of what is taken along."""
     if st.button("Take it with you", key="export", icon=":material/download:", width="stretch"):
         export()
 

@@ -25,11 +25,7 @@ from playground.training.trained_network import TrainedNetwork, describe_origin
 from playground.views.parts import name_spec
 from playground.web.choices import open_page, widgets
 from playground.web.choices.setup import current_setup, last_move
-from playground.web.choices.shortcuts import (
-    back_to_minilm,
-    use_example_text,
-    use_sentence,
-)
+from playground.web.choices.shortcuts import back_to_minilm, use_example_text, use_sentence
 from playground.web.session import own_models
 from playground.web.session.caches import APP
 from playground.web.session.experiments import LEARNING, join_learning, learning_seconds

@@ -15,13 +15,7 @@ from playground.charts.chart import Paragraph
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Click, Number, Settings
-from playground.learn.exercise import (
-    Exercise,
-    Results,
-    Variant,
-    find_items,
-    next_exercise,
-)
+from playground.learn.exercise import Exercise, Results, Variant, find_items, next_exercise
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.link.query import write_query
 from playground.pages import page_at
@@ -289,8 +283,7 @@ def _draw_feedback(attempt: Attempt) -> None:
             st.success(said, icon=":material/check:")
         elif said and attempt.outcome == "open":
             st.warning(said, icon=":material/close:")
-        announced = f"{said} {_describe(attempt)}".replace("*", "").replace("`", "").strip()
-        announce("exercise_announcement", announced, container="exercise_feedback")
+        announce("exercise_announcement", f"{said} {_describe(attempt)}".strip(), container="exercise_feedback")
 
 
 def _draw_help(variant: Variant, attempt: Attempt) -> None:

@@ -10,15 +10,7 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from playground.charts.chart import Paragraph
 from playground.charts.names import escape_markdown
 from playground.errors import InputError
-from playground.learn.lesson import (
-    FOLDER,
-    Lesson,
-    encode_lesson,
-    find_lesson,
-    is_code,
-    read_lesson,
-    shipped_lessons,
-)
+from playground.learn.lesson import FOLDER, Lesson, encode_lesson, find_lesson, is_code, read_lesson, shipped_lessons
 from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.components import request_scroll

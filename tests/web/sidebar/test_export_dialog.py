@@ -20,16 +20,7 @@ from playground.training.trained_network import load_translator
 from playground.training.trainer import Trainer
 from playground.web.views import exports
 from tests.export.code.written import run_here
-from tests.web.app_test import (
-    SMALL,
-    SMALL_CONFIG,
-    captions,
-    open_page,
-    press,
-    sentences,
-    small_trace,
-    trained_trace,
-)
+from tests.web.app_test import SMALL, SMALL_CONFIG, captions, open_page, press, sentences, small_trace, trained_trace
 
 
 def open_dialog(page: str = "attention", **query: object) -> AppTest:

@@ -13,18 +13,7 @@ from playground.web.session.own_models import OWN, OwnModels
 from playground.web.sidebar.controls import IN_SIGHT
 from playground.web.sidebar.weights_panels import EXAMPLE
 from tests.training.trained import trained, trainer
-from tests.web.app_test import (
-    captions,
-    choose,
-    locked,
-    new_page,
-    open_page,
-    press,
-    sentences,
-    values,
-    widgets,
-    working,
-)
+from tests.web.app_test import captions, choose, locked, new_page, open_page, press, sentences, values, widgets, working
 
 KINDS = ("reverse", "characters", "seq2seq-reverse")
 

@@ -13,14 +13,7 @@ from playground.weights.recognise import recognise
 from tests.link.test_link_values import values_of_the_sidebar
 from tests.test_oracles import FILES, read
 from tests.training.trained import trained
-from tests.web.app_test import (
-    captions,
-    choose,
-    locked,
-    open_page,
-    sentences,
-    values,
-)
+from tests.web.app_test import captions, choose, locked, open_page, sentences, values
 from tests.web.sidebar.own_files import IDS, open_mine, own_model, upload
 from tests.web.sidebar.test_trained_panel import KINDS
 

@@ -16,15 +16,7 @@ from playground.web.server import Settings
 from playground.web.session import own_models
 from playground.web.session.services import MemoryBudget, other_services
 from playground.web.sidebar import weights_panels
-from tests.web.app_test import (
-    SESSION,
-    captions,
-    locked,
-    open_page,
-    press,
-    sentences,
-    values,
-)
+from tests.web.app_test import SESSION, captions, locked, open_page, press, sentences, values
 from tests.web.sidebar.own_files import open_mine, own_model, upload
 
 

@@ -15,16 +15,7 @@ from playground.link.opening import LinkedView, open_link
 from playground.mistakes.registry import MISTAKES
 from playground.web.session import services as services_module
 from tests.mistakes.plain_pass import plain_pass
-from tests.web.app_test import (
-    answer,
-    charts,
-    open_page,
-    press,
-    sentences,
-    upload,
-    values,
-    without_error,
-)
+from tests.web.app_test import answer, charts, open_page, press, sentences, upload, values, without_error
 
 LINK = {
     "weights": "random", "tokenizer": "word", "text": "the cat sat on the mat", "d_model": "16", "n_heads": "4",

@@ -12,13 +12,7 @@ from playground.text.wording import count_heads
 from playground.web.choices.shortcuts import preset_values
 from playground.web.session.services import services
 from playground.web.shared import navigation
-from tests.web.app_test import (
-    captions,
-    component_data,
-    open_page,
-    sentences,
-    without_error,
-)
+from tests.web.app_test import captions, component_data, open_page, sentences, without_error
 
 
 def test_the_first_page_is_the_trained_model_on_the_default_sentence() -> None:

@@ -12,14 +12,7 @@ from playground.link.kinds import Changes, MadeChange
 from playground.link.params import SHARED
 from playground.model.changes import Change
 from playground.views.scenes import list_differences
-from tests.web.app_test import (
-    SMALL,
-    captions,
-    charts,
-    open_page,
-    prose,
-    without_error,
-)
+from tests.web.app_test import SMALL, captions, charts, open_page, prose, without_error
 
 PLACE = {"layer": 1, "head": 2, "query": 3, "key": 1}
 OTHER_TOKENS = "read other tokens"

@@ -12,11 +12,7 @@ from playground.training.variants import SIZES, VariantTraining, regulariser_run
 from playground.views.regularisers import READY, tabulate_effects
 from playground.web.session import experiments
 from tests.web.app_test import captions, choose, grey_buttons, press, prose, sentences, status_text, table
-from tests.web.experiment_pages import (
-    measured,
-    regularisers_page,
-    short_comparison,
-)  # fmt: skip
+from tests.web.experiment_pages import measured, regularisers_page, short_comparison
 
 PAGE = "regularisers"
 ARCHITECTURE = replace(PRESETS["minilm-l6"].config, **SIZES)

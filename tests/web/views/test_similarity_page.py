@@ -11,17 +11,7 @@ from playground.analysis.sentences import POOLINGS
 from playground.link import params
 from playground.views.similarity import VIEWS
 from playground.weights import checkpoint
-from tests.web.app_test import (
-    SMALL,
-    array,
-    charts,
-    choose,
-    open_page,
-    table,
-    widgets,
-    without_error,
-    words,
-)
+from tests.web.app_test import SMALL, array, charts, choose, open_page, table, widgets, without_error, words
 
 LIST = "A cat sat on the mat.\nThe mat had a cat on it.\nStocks fell."
 

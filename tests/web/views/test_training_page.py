@@ -39,16 +39,7 @@ from tests.web.app_test import (
     widgets,
     working,
 )  # fmt: skip
-from tests.web.experiment_pages import (
-    OWN_TEXT,
-    floats,
-    measured,
-    recipe,
-    run,
-    train,
-    training_page,
-    until_step,
-)
+from tests.web.experiment_pages import OWN_TEXT, floats, measured, recipe, run, train, training_page, until_step
 
 pytestmark = pytest.mark.usefixtures("one_experiment_at_a_time")
 

@@ -16,13 +16,7 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import TUTORIALS, Topic
-from tests.web.app_test import (
-    component_data,
-    open_page,
-    press,
-    values,
-    without_error,
-)
+from tests.web.app_test import component_data, open_page, press, values, without_error
 
 TITLES = {path: page.title for path, page in PAGES.items()}
 
