@@ -329,7 +329,6 @@ def fill_panel(
     title: str,
     show: Callable[[], Iterable[Item]],
     icon: str = "",
-    closed: tuple[Item, ...] = (),
 ) -> Panel:
     """Return a panel whose items are made if it is open."""
-    return Panel(key, title, tuple(show()) if options[key] else closed, icon)
+    return Panel(key, title, tuple(show()) if options[key] else (), icon)

@@ -211,7 +211,7 @@ def flat_bar(title: str, height: int, *, is_below: bool = False, **options: Any)
     # Measured from the top of a high figure, but from the plot of a low one, else Plotly leaves a gap or overlaps.
     place = {"yref": "container", "yanchor": "top"} if height >= 330 else {"yanchor": "bottom"}
     if is_below:
-        place = {"yanchor": "top"}
+        place = {"yref": "container", "yanchor": "bottom"}
     return colour_bar(title, orientation="h", xpad=0, ypad=4, y=0.0 if is_below else 1.0, **place, **options)
 
 
@@ -236,5 +236,9 @@ def style(
         if name.startswith(("xaxis", "yaxis")):
             title = axis.get("title")
             titled = {"text": title} if title and isinstance(title, str) else dict(title or {})  # "" would take room
-            styled[name] = {**axis, "automargin": True, "title": {**titled, "standoff": 12 if name[0] == "y" else 6}}
+            styled[name] = {
+                **axis,
+                "automargin": not {"l", "r", "t", "b"} <= {*(margin or ())},
+                "title": {**titled, "standoff": 12 if name[0] == "y" else 6},
+            }
     return {"data": traces, "layout": styled}

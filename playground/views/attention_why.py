@@ -28,7 +28,18 @@ from playground.analysis.attribution import Group as Part
 from playground.analysis.streams import CHANGES, Parts, split_stream
 from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk, list_row_changes
-from playground.charts.chart import Button, Control, Group, Item, LabelledBars, Menu, Options, Panel, Paragraph, Table
+from playground.charts.chart import (
+    Button,
+    Control,
+    Group,
+    Item,
+    LabelledBars,
+    Menu,
+    Options,
+    Paragraph,
+    Table,
+    fill_panel,
+)
 from playground.charts.draw import bars
 from playground.charts.figure import Array
 from playground.charts.names import escape_markdown, quote_place, quote_token, token_names
@@ -210,10 +221,12 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
 
 
 def _fold_steps(lab: Lab, found: Explanation | None, options: Options) -> Group:
-    items: list[Item] = [Control("attention_why", say("attention", "steps.show"), say("attention", "steps.help"))]
-    if options["attention_steps"] and found is not None:
-        items += STEPS[options["attention_why"]](found, lab)
-    return Group("why_steps", (Panel("attention_steps", say("attention", "steps"), tuple(items)),))
+    def show() -> Iterator[Item]:
+        yield Control("attention_why", say("attention", "steps.show"), say("attention", "steps.help"))
+        if found is not None:
+            yield from STEPS[options["attention_why"]](found, lab)
+
+    return Group("why_steps", (fill_panel(options, "attention_steps", say("attention", "steps"), show),))
 
 
 def _show_sources(found: Explanation, lab: Lab) -> Iterator[Item]:

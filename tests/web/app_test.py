@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from streamlit.util import calc_hash
 
 from playground import Encoder, ModelConfig, Trace
-from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, write_all
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, FOLDS, write_all
 from playground.text import characters
 from playground.web.sidebar.controls import EXPERT
 from playground.weights import checkpoint
@@ -96,7 +96,7 @@ def choose(app: AppTest, **values: Any) -> AppTest:
             working(app.run())
         else:
             if key not in widgets(app):
-                open_panels(app, EXPERT)
+                open_panels(app, FOLDS.get(key, EXPERT))
             working(widgets(app)[key].set_value(value).run())
     return app
 

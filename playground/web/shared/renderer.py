@@ -219,9 +219,14 @@ class _Renderer:
                 card: dict[str, Any] = {"border": True, "height": "stretch"} if is_card else {}
                 with st.container(key=key or None, gap=gap or ("xsmall" if is_card else "small"), **row, **card):
                     self.draw_all(items)
-            case chart.Panel(key, title, items, icon):
-                with widgets.panel(key, title, icon or None) if key else st.expander(title, icon=icon or None):
+            case chart.Panel("", title, items, icon):
+                with st.expander(title, icon=icon or None):
                     self.draw_all(items)
+            case chart.Panel(key, title, items, icon):
+                panel = widgets.panel(key, title, icon or None)
+                if panel.open:  # a browser draws what is hidden too
+                    with panel:
+                        self.draw_all(items)
             case chart.Widget(name, data, caption):
                 self.live.widgets[name](**data)
                 if caption:
@@ -249,11 +254,11 @@ class _Renderer:
                 case _:
                     label = chart_label(drawn.alt, drawn.figure)
                     st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=_MODE_BAR)
-            st.caption(drawn.caption)
-            saving.draw_save_menu(drawn)
-            saving.draw_way_out(drawn.key)
             if frame is not None:
                 frame.draw()
+            saving.draw_save_menu(drawn)  # the style puts it at the caption's end
+            st.caption(drawn.caption)
+            saving.draw_way_out(drawn.key)
         if drawn.table is not None:
             chooser = _row_chooser(drawn.chart.on_row, drawn.table)
             panels.draw_numbers(drawn.key, drawn.table, drawn.chart.table_title, on_row=chooser)

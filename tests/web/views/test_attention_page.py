@@ -21,8 +21,10 @@ from tests.web.app_test import (
     charts,
     choose,
     open_page,
+    open_panels,
     press,
     trained_trace,
+    widgets,
     without_error,
 )
 
@@ -71,6 +73,13 @@ def test_a_link_opens_the_panel_that_it_needs(chosen: dict[str, str], panel: str
     link = "&".join(f"{key}={value}" for key, value in chosen.items())
     assert {key: open_link(f"attention?{link}").values[key] for key in closed} == closed | {panel: True}
     assert not open_page("attention", **SMALL, **chosen, **{panel: "false"}).session_state[panel]
+
+
+def test_what_was_chosen_in_a_panel_stays_while_it_is_closed() -> None:
+    app = choose(open_page("attention", **SMALL), attention_view="ranking")
+    app.session_state["attention_closer"] = False
+    assert "attention_view" not in widgets(choose(app, head=1))
+    assert widgets(open_panels(app, "attention_closer"))["attention_view"].value == "ranking"
 
 
 def test_the_buttons_on_top_are_the_strongest_heads_of_the_pair_and_open_them() -> None:
