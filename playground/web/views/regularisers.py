@@ -47,9 +47,9 @@ def draw_settings() -> Sequence[VariantRun] | None:
     with task:
         widgets.menu(f"{PAGE}_task", "Task")
     with amount:
-        widgets.choice(f"{PAGE}_data", "Data to learn from")
+        widgets.menu(f"{PAGE}_data", "Data to learn from")
     with seeds:
-        widgets.choice(f"{PAGE}_seeds", "Seeds", help_text="With 3, everything runs with this seed and the next two.")
+        widgets.menu(f"{PAGE}_seeds", "Seeds", help_text="With 3, everything runs with this seed and the next two.")
     widgets.several(f"{PAGE}_chosen", "Compare with the plain run")
     draw_strengths()
     plan = experiment_buttons.plan_or_error(make_plan)
