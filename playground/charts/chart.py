@@ -323,12 +323,6 @@ Options: TypeAlias = Mapping[str, Any]
 """A page's own parameters, by their keys in the link."""
 
 
-def fill_panel(
-    options: Options,
-    key: str,
-    title: str,
-    show: Callable[[], Iterable[Item]],
-    icon: str = "",
-) -> Panel:
+def fill_panel(options: Options, key: str, title: str, show: Callable[[], Iterable[Item]], icon: str = "") -> Panel:
     """Return a panel whose items are made if it is open."""
     return Panel(key, title, tuple(show()) if options[key] else (), icon)

@@ -94,8 +94,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         yield steps
     choice = Control("attention_view", say("attention", "view"), say("attention", "view.help"))
     show = VIEWS[options["attention_view"]]
-    title = say("attention", "view.title")
-    yield fill_panel(options, "attention_closer", title, lambda: (choice, *show(scene, options)))
+    yield fill_panel(options, "attention_closer", say("attention", "view.title"), lambda: (choice, *show(scene, options)))
 
 
 def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:

@@ -88,11 +88,7 @@ def draw_bars(
     )
 
 
-_BAR_COLOURS = {
-    "": palette.ATTENTION,
-    "changed": palette.ATTENTION,
-    "computed": figures.faint(palette.ATTENTION, PALE),
-}
+_BAR_COLOURS = {"": palette.ATTENTION, "changed": palette.ATTENTION, "computed": figures.faint(palette.ATTENTION, PALE)}
 
 
 def _draw_keys(

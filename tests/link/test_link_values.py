@@ -141,11 +141,7 @@ def values_of_the_sidebar() -> st.SearchStrategy[dict[str, Any]]:
     return st.fixed_dictionaries(known | {"run": st.sampled_from(("", 32 * "a", 32 * "b" + "-9000"))})
 
 
-@given(
-    values=values_of_the_sidebar(),
-    from_link=st.sets(st.sampled_from(sorted(SHARED))),
-    has_checkpoint=st.booleans(),
-)
+@given(values=values_of_the_sidebar(), from_link=st.sets(st.sampled_from(sorted(SHARED))), has_checkpoint=st.booleans())
 def test_settled_values_run_stay_settled_and_change_only_what_has_to(
     values: dict[str, Any], from_link: set[str], has_checkpoint: bool
 ) -> None:

@@ -26,13 +26,7 @@ Experiment = JobHandle
 
 
 def join_experiment(
-    inputs: Any,
-    request: Request[S],
-    on_end: OnEnd[S] | None = None,
-    *,
-    n_bytes: int,
-    key: Hashable,
-    keep: bool = True,
+    inputs: Any, request: Request[S], on_end: OnEnd[S] | None = None, *, n_bytes: int, key: Hashable, keep: bool = True
 ) -> Experiment[S]:
     """Start a job, or join an equal one; it fails if the server has less than `n_bytes` of memory for it.
 
@@ -136,11 +130,7 @@ def join_learning(spec: Spec) -> Experiment[Learning]:
             services().store.keep(spec.key, save(state.trained))
 
     return join_experiment(
-        spec,
-        request(Learner, (spec,)),
-        keep,
-        n_bytes=_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES,
-        key=spec,
+        spec, request(Learner, (spec,)), keep, n_bytes=_TRAINING_BYTES * spec.n_parameters + _TEXT_BYTES, key=spec
     )
 
 

@@ -69,11 +69,7 @@ def plan_or_error(make_plan: Callable[[], Plan]) -> Plan | None:
 
 
 def draw_buttons(
-    page: str,
-    plan: Plan | None,
-    create: Callable[[Plan], Experiment[Any]],
-    *,
-    start: str = "Start",
+    page: str, plan: Plan | None, create: Callable[[Plan], Experiment[Any]], *, start: str = "Start"
 ) -> None:
     """Draw Start, of what `create` makes of a plan, and Stop; the one without effect is grey."""
     experiments = session_experiments()

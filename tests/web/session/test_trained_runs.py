@@ -6,6 +6,8 @@ from dataclasses import replace
 import pytest
 import safetensors.torch
 
+from playground.config import ModelConfig
+from playground.training.recipe import Recipe
 from playground.training.trained_network import TrainedNetwork, describe_origin, key_in, run_key, save
 from playground.web.session import own_models
 from playground.web.session.own_models import MOST_RUNS, OWN, OwnModels
@@ -21,6 +23,8 @@ def test_a_name_has_the_key_and_the_share_and_nothing_breaks_it() -> None:
     assert key_in(name) == run_key(replace(one.config, dropout=0.3), one.recipe)
     for other in (replace(one.recipe, seed=9), replace(one.recipe, clip=1.0)):
         assert run_key(one.config, other) != key_in(name)
+    frozen = run_key(ModelConfig(vocab_size=12, d_model=64, n_heads=4, n_layers=2), Recipe())
+    assert frozen == "811a4fa74f2d9a4b56dddcbb4089d5ee", "a later field must not break the links to runs"
     key = key_in(name)
     for wrong in ("", "abc-1", f"{key}-", f"{key}-x", f"{key}-123456", f"{key}-²", f"../{key}-1", f"{key}\n"):
         assert key_in(wrong) == ""

@@ -43,14 +43,7 @@ def hidden(app: AppTest) -> str:
     return "".join(each.proto.body for each in app.get("html") if "display: none !important" in each.proto.body)
 
 
-@pytest.mark.parametrize(
-    ("link", "step"),
-    [
-        ({"tour": 5}, 4),
-        ({"tour": 9, "lesson": "parts"}, 3),
-        ({"tour": "x"}, 0),
-    ],
-)
+@pytest.mark.parametrize(("link", "step"), [({"tour": 5}, 4), ({"tour": 9, "lesson": "parts"}, 3), ({"tour": "x"}, 0)])
 def test_links_of_every_age_open_their_step_or_the_last(link: dict[str, Any], step: int) -> None:
     app = open_page("attention", **SMALL, **link)
     assert shown_step(app) == step

@@ -72,8 +72,7 @@ def test_more_weights_than_a_table_takes_are_said_to_be_too_many() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "file"),
-    [("layer 3, head 1", "layer3_head1"), ("../../etc/passwd", "etc_passwd"), ("A|b<c>:ü", "a_b_c")],
+    ("name", "file"), [("layer 3, head 1", "layer3_head1"), ("../../etc/passwd", "etc_passwd"), ("A|b<c>:ü", "a_b_c")]
 )
 def test_a_files_name_has_small_letters_digits_and_underscores(name: str, file: str) -> None:
     assert file_name(name) == file
