@@ -93,8 +93,8 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         yield every_head
         yield steps
     choice = Control("attention_view", say("attention", "view"), say("attention", "view.help"))
-    show = VIEWS[options["attention_view"]]
-    yield fill_panel(options, "attention_closer", say("attention", "view.title"), lambda: (choice, *show(scene, options)))
+    title, show = say("attention", "view.title"), VIEWS[options["attention_view"]]
+    yield fill_panel(options, "attention_closer", title, lambda: (choice, *show(scene, options)))
 
 
 def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:
