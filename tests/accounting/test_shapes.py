@@ -59,3 +59,9 @@ def test_boxes_add_up_to_the_model(config: ModelConfig, n_tokens: int) -> None:
     inside = [i for i, box in enumerate(boxes) if box.in_block]
     assert inside == list(range(inside[0], inside[-1] + 1))
     assert (boxes[0].component, boxes[-1].component) == (None, None)
+
+
+def test_a_fused_map_writes_queries_keys_and_values_side_by_side() -> None:
+    config = ModelConfig(vocab_size=5, d_model=8, n_heads=2, d_head=3, n_layers=1, fused_qkv=True)
+    fused = {name: shape for name, shape in list_shapes(config, 2, 4) if ".qkv" in name}
+    assert list(fused.values()) == [(2, 4, 18), (2, 4, 2, 9), (2, 2, 4, 9)]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from playground.limits import MAX_CHARACTERS
 from playground.link.kinds import Param, read_changes
 from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
-from playground.link.query import MARKER, pinned_texts, read, read_link, read_pinned, settle
+from playground.link.query import MARKER, pinned_texts, read, read_link, read_pinned, settle, values_of_preset
 from playground.text import split_sentences
 from playground.weights.recognise import RecognisedWeights
 
@@ -214,3 +214,15 @@ def test_a_link_opens_the_panel_of_what_it_sets_and_the_source_of_a_pair() -> No
     assert "gradient_six" not in read_link({"gradient_layers": ["3"]})[0]
     assert read_link({"encdec_layer": ["1"]})[0]["encdec_source"] == "your text"
     assert read_link({"encdec_layer": ["1"], "encdec_source": ["trained example"]})[0]["encdec_source"] != "your text"
+
+
+@pytest.mark.parametrize("from_link", [(), ("sentence",)])
+def test_a_sentence_that_is_not_there_is_the_last_and_a_link_hears_of_it(from_link: tuple[str, ...]) -> None:
+    values, notices = settle(with_(sentence=5), from_link)
+    assert values["sentence"] == 1
+    assert len(notices) == len(from_link)
+
+
+@pytest.mark.parametrize("tokenizer", ["wordpiece", "word"])
+def test_a_preset_has_the_tokenizer_that_is_there(tokenizer: str) -> None:
+    assert values_of_preset("bert-base", has_wordpiece=tokenizer == "wordpiece")["tokenizer"] == tokenizer

@@ -140,3 +140,10 @@ def test_a_patch_from_another_sentence_makes_its_run(causal: bool) -> None:
     changed = run(ENCODER, BATCH, 0, causal=causal, interventions=[made("embed:patch_*_2")])
     assert np.array_equal(changed.arrays["final"], other.arrays["final"])
     assert changed.tokens != other.tokens
+
+
+@pytest.mark.parametrize(("d_model", "n_heads", "n_tokens"), [(384, 12, 32), (384, 12, 256), (64, 64, 128)])
+def test_what_a_pass_holds_stays_within_the_budget(d_model: int, n_heads: int, n_tokens: int) -> None:
+    config = ModelConfig(vocab_size=10, d_model=d_model, n_heads=n_heads, d_ff=4 * d_model)
+    rows = variant_runs.rows_at_once(config, n_tokens)
+    assert rows == 1 or rows * max(n_tokens * config.d_ff, n_heads * n_tokens**2) <= variant_runs.MAX_AT_ONCE

@@ -7,6 +7,7 @@ import plotly.graph_objects as go
 import pytest
 import torch
 
+from playground.analysis import streams
 from playground.analysis.streams import length_band
 from playground.charts.chart import Curves, Item
 from playground.charts.draw import draw_chart
@@ -68,6 +69,18 @@ def test_a_norm_is_shown_by_one_vector_before_and_after(norm: str, placement: st
     drawn = draw_chart(norm_numbers(Scene(run, FOCUS), 2), Scene(run, FOCUS)).now
     assert f"{np.linalg.norm(stages['before'].astype(float)):.3g} →" in drawn.caption
     assert go.Figure(drawn.figure).data
+
+
+def test_the_table_of_lengths_has_a_row_a_depth_and_no_addition_to_the_embeddings() -> None:
+    run, _ = small_run("abcab")
+    drawn = chart(show("tokens", Scene(run, FOCUS)), "norms_by_layer")
+    assert isinstance(drawn, Curves)
+    assert drawn.table is not None
+    table, lengths = drawn.table(run), streams.lengths(run)
+    assert list(table.index) == ["embeddings", "0", "1"]
+    assert table.loc["1", "attention, median"] == pytest.approx(np.median(lengths["attention"][1]))
+    assert table.loc["0", "residual, band to"] == pytest.approx(streams.length_band(lengths["residual"])[1][1])
+    assert table.loc[["embeddings"], ["attention, median", "feed-forward, band to"]].isna().all(axis=None)
 
 
 def test_statistics_are_of_every_norm() -> None:

@@ -34,7 +34,7 @@ question-less = Why does { $query } not look more at { $key }?
 question-hidden = Why does { $query } not look at { $key }?
 rival = Compare it with a rival
     .help = The bars split this key's lead over the rival into parts. By default, the rival is the strongest other word.
-rival-best = the strongest other: { $key }
+rival-best = the strongest other word: { $key }
 rival-mean = the mean over its keys
 rival-none = no other key
 

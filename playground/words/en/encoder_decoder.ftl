@@ -42,7 +42,7 @@ run = { $source } + { $target } tokens · { $layers } × { $heads } heads in eac
     [0] {""}
    *[other] {" "}· { $cut } tokens are cut off
 } · { $total } parameters
-logits = The softmax turns every token's score, its *logit*, into a probability. [BOS] marks the beginning, [EOS] the end.
+logits = The softmax turns every token's score, its *logit*, into a probability.
     .title = What comes next?
 step = step
     .so-far = So far: { $text }

@@ -22,7 +22,7 @@ by-length = How does the work for one token grow with the sentence? The feed-for
     .alt = FLOPs a token by length, of attention and of the feed-forward
 memory = Training with Adam holds 4 bytes a weight, 4 a gradient, and 8 for Adam's two running means, the *moments*.
 
-bought = Each of the { $encoders } dots is an encoder that comes with the playground: its parameters, and its mean share right over the ten capabilities. The sidebar's is red. Hover over a dot for its name.
+bought = Each of the { $encoders } dots is an encoder that comes with the playground: its parameters, and its share of right words over ten kinds of sentence. With the small English, the sidebar's is red. Hover over a dot for its name.
     .alt = Dots: parameters across, mean share of right words up
 
 source-minilm-l6 = all-MiniLM-L6-v2: MiniLM-L6-H384 (Wang et al. 2020), fine-tuned to encode sentences on over a billion pairs of them; without its pooler

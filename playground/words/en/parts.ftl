@@ -26,8 +26,8 @@ rungs = The rungs
 panel-costs = What each rung costs: parameters, FLOPs and memory
 costs = An encoder with { $heads }, d_model { $width } and { $rows } tokens in its table. FLOPs: additions and multiplications in the matrix products of one pass over { $longest } tokens. Memory: the weights, and the keys and values of one such sentence, 4 bytes a number. In brackets: the change from the row above.
 
-kept = It still has every capability of the base.
-lost = Lost, by the share right over { $seeds ->
+kept = It does all that the base encoder does.
+lost = It no longer does, by its share of right words over { $seeds ->
     [one] 1 seed
    *[other] { $seeds } seeds
 }: { $capabilities }. Guessing gets { $chance }.

@@ -14,7 +14,7 @@ ready-clipping = **Exploding, then clipping.** With large steps one long gradien
 set-train = **Sequences it learns from**
     .caption = More right answers here than on new sequences: the *gap*.
 set-validation = **New sequences**
-    .caption = Dotted: without learning; for accuracy, { $rule }. A line is a run with one seed. A cross: it *diverged* and ended there.
+    .caption = Dotted: the simple rule, without learning: { $rule }. A line is a run with one seed. A cross: it *diverged* and ended there.
 table =
     .caption = Means over the seeds. Gap: training minus validation. In use: the validation set again, with later characters hidden. ±: against the plain run. Spread: the seeds' highest ± points minus their lowest. Loss in nats.
 

@@ -30,7 +30,7 @@ help-norm = What keeps the vectors' lengths in range; none leaves it out.
 label-residual = residuals
 help-residual = Each part adds to its input instead of replacing it.
 
-minilm-moves = Moving a control opens a trained encoder of the small English.
+minilm-moves = MiniLM's shape is fixed: moving a control opens a small encoder, trained on simple English.
 minilm-train = MiniLM is too large to train here: the controls show its kind in small, which is trained instead.
 
 nearest = :orange-badge[nobody has trained this one yet] The page shows the nearest that is there: **{ $name }**.

@@ -76,7 +76,7 @@ both = **Before and now.**
 these-numbers = these numbers
 
 dropout = What dropout does during training
-drops = During training, *dropout* sets each number to 0 with probability p = { $p } and multiplies the others by 1 / (1 − p) = { NUM($factor, digits: 4) }. The draw is random; the sidebar's seed { $seed } repeats it. Cells show the factors; the strongest colour is a factor of 0, and gaps were 0 before. Together with dropout in the layers below, this moves the layer's output for this token by { SHARE($moved) } of its length. Computed without your changes; all stages above are without dropout, as after training.
+drops = During training, *dropout* sets each number to 0 with probability p = { $p } and multiplies the others by 1 / (1 − p) = { NUM($factor, digits: 4) }. The draw is random; the sidebar's seed { $seed } repeats it. Cells show the factors; gaps were 0 before. Together with dropout in the layers below, this moves the layer's output for this token by { SHARE($moved) } of its length. Computed without your changes; all stages above are without dropout, as after training.
     .alt = Heatmap: what each number was multiplied by at every dropout
 
 stage = Stage
