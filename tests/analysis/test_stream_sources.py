@@ -72,3 +72,12 @@ def test_the_last_depth_is_the_networks_own_answer(final_norm: bool, placement: 
     np.testing.assert_allclose(read[-1], logits[0, 3].softmax(-1).numpy(), atol=1e-6)
     np.testing.assert_allclose(read[0], embedded.softmax(-1).numpy(), atol=1e-6)
     np.testing.assert_allclose(read.sum(axis=-1), 1, atol=1e-6)
+
+
+@pytest.mark.parametrize("positions", ["learned", "rotary", "alibi", "relative"])
+def test_the_pairs_of_sources_add_up_to_the_score_and_to_its_lead(positions: str) -> None:
+    encoder = small_encoder(positions=positions)
+    split = score_of(encoder, walk_through(encoder, 1, 0, 1, 2), opponent=3)
+    assert split.matrix.shape == split.relative.shape == (len(split.sources),) * 2
+    assert split.matrix.sum() == pytest.approx(split.score)
+    assert split.relative.sum() == pytest.approx(split.lead)
