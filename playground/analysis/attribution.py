@@ -296,14 +296,8 @@ def measure(claim: Claim, batch: Batch, pattern: Array) -> Claim | None:
 
 def judge_swap(before: tuple[float, float], after: tuple[float, float]) -> Literal["word", "place", "close"]:
     """Judge what has more in both orders of two words, at two decimals."""
-    for pair in (before, after):
-        first, second = (float(f"{each:.2f}") for each in pair)
-        if round(abs(first - second), 2) < CLOSE:
-            return "close"
-    return "word" if compare(before) == compare(after) else "place"
-
-
-def compare(pair: tuple[float, float]) -> int:
-    """Return the sign of a difference at two decimals."""
-    first, second = (float(f"{each:.2f}") for each in pair)
-    return (first > second) - (first < second)
+    shown = [[float(f"{weight:.2f}") for weight in pair] for pair in (before, after)]
+    if any(round(abs(first - second), 2) < CLOSE for first, second in shown):
+        return "close"
+    was_first, is_first = (first > second for first, second in shown)
+    return "word" if was_first == is_first else "place"

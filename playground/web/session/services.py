@@ -186,7 +186,7 @@ MAX_OWN = 600_000_000
 class _Interruptible(threading.Condition):
     """Lets whoever waits leave."""
 
-    def wait(self, timeout: float | None = 0.25) -> bool:
+    def wait(self, timeout: float | None = _POLL) -> bool:
         is_notified = super().wait(timeout)
         check_interrupted()
         return is_notified

@@ -31,9 +31,6 @@ _READ = """import json, numpy as np
 run = np.load("{file}", allow_pickle=False)
 about, array = json.loads(str(run["about"])), run["{name}"]"""
 
-KEY = "export"
-"""What the keys of the downloads begin with."""
-
 
 # --- the code of what is on the screen
 
@@ -112,7 +109,7 @@ def draw_code() -> None:
 def _offer(
     name: str, content: str | bytes | Callable[[], bytes], kind: str = "application/octet-stream", *, fits: bool = True
 ) -> None:
-    key, icon = f"{KEY}_{name.rpartition('.')[2]}", ":material/download:"
+    key, icon = f"export_{name.rpartition('.')[2]}", ":material/download:"
     st.download_button(
         f"Download {name}", content, name, kind, key=key, icon=icon, on_click="ignore", disabled=not fits
     )
