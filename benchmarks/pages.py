@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 from urllib.parse import urlencode
 
+import torch
 from playwright.sync_api import Browser, Page, Playwright, sync_playwright
 
 from benchmarks.results import Result, paired_ratio, seconds
@@ -15,6 +16,7 @@ from playground import Encoder, ModelConfig
 from playground.presets import PRESETS
 from playground.runs import encoder_run
 from playground.text import words
+from playground.web.server import Settings
 
 SENTENCE = "the old man went down to the river and saw a small boat with two men in it "
 """Each word is one token of the trained model."""
@@ -84,12 +86,11 @@ LONGEST_VISIT = 60_000
 def measure() -> Iterator[Result]:
     """Start both apps and a browser, and measure the page at two lengths and at a head's choice."""
     with serve("streamlit_app.py") as app, serve("benchmarks/empty_app.py") as empty, sync_playwright() as playwright:
-        relay = Relay(app.port)
         browser = launch(playwright)
-        visitor = Visitor(browser, relay)
-        yield from first_view(visitor, n_tokens=128, megabytes=1.5)
-        yield from other_head(visitor, kilobytes=150)
-        yield from first_view(visitor, n_tokens=256, megabytes=4, seconds=3)
+        counted, visitor = CountedVisitor(browser, Relay(app.port)), Visitor(browser, app.port)
+        yield from first_view(counted, n_tokens=128, megabytes=1.5)
+        yield from other_head(counted, kilobytes=150)
+        yield from first_view(counted, n_tokens=256, megabytes=4, seconds=3)
         slider = new_page(browser)
         slider.goto(f"http://127.0.0.1:{empty.port}/")
         for n_tokens in (16, 128):
@@ -102,42 +103,28 @@ def measure() -> Iterator[Result]:
 
 
 class Visitor:
-    """A browser page of the app, with what it received."""
+    """A browser page of the app."""
 
-    def __init__(self, browser: Browser, relay: Relay) -> None:
-        self.relay = relay
-        self.payload = 0
+    def __init__(self, browser: Browser, port: int) -> None:
+        self.port = port
         self.page = new_page(browser)
-        self.page.on("websocket", lambda socket: socket.on("framereceived", self._count))
-
-    def _count(self, frame: str | bytes) -> None:
-        self.payload += len(frame)
 
     def open(self, n_tokens: int, **choices: int) -> float:
         """Follow a link to the Attention page on a text of so many tokens; returns seconds until it is painted."""
         text = " ".join((SENTENCE * n_tokens).split()[: n_tokens - 2])  # [CLS] and [SEP] are the other two
         self.page.goto("about:blank")
         query = urlencode({"text": text, **choices})
-        self.page.goto(f"http://127.0.0.1:{self.relay.port}/attention?{query}", wait_until="commit")
+        self.page.goto(f"http://127.0.0.1:{self.port}/attention?{query}", wait_until="commit")
         painted: float = self.page.evaluate(DRAWN, [[LARGE, SMALL], LONGEST_VISIT]) / 1000
         self.page.get_by_text(f"{n_tokens} tokens ·").wait_for()
         self.rest()
         return painted
 
     def rest(self) -> None:
-        """Wait until the script is done and nothing more arrives."""
-        before = -1
-        while before != self.relay.received:
-            before = self.relay.received
-            self.page.wait_for_timeout(400)
+        """Wait until the script is done and the page is still."""
+        for _ in range(2):
+            self.page.wait_for_timeout(300)
             self.page.locator("[data-test-script-state=notRunning]").wait_for(state="attached")
-
-    def bytes_of(self, action: Callable[[], object]) -> tuple[int, int]:
-        """What an action makes the server send: (in messages, on the wire, where they may be compressed)."""
-        payload, wire = self.payload, self.relay.received
-        action()
-        self.rest()
-        return self.payload - payload, self.relay.received - wire
 
     def next_head(self) -> float:
         """Choose the next head by keyboard; returns milliseconds until its heatmap is painted."""
@@ -158,6 +145,32 @@ class Visitor:
         if milliseconds is None:
             raise RuntimeError(f"{title} is not painted within {LONGEST} ms")
         return milliseconds
+
+
+class CountedVisitor(Visitor):
+    """A visitor whose bytes are counted, which costs time."""
+
+    def __init__(self, browser: Browser, relay: Relay) -> None:
+        super().__init__(browser, relay.port)
+        self.relay, self.payload = relay, 0
+        self.page.on("websocket", lambda socket: socket.on("framereceived", self._count))
+
+    def _count(self, frame: str | bytes) -> None:
+        self.payload += len(frame)
+
+    def rest(self) -> None:
+        """Wait until nothing more arrives, either."""
+        before = -1
+        while before != self.relay.received:
+            before = self.relay.received
+            super().rest()
+
+    def bytes_of(self, action: Callable[[], object]) -> tuple[int, int]:
+        """What an action makes the server send: (in messages, on the wire, where they may be compressed)."""
+        payload, wire = self.payload, self.relay.received
+        action()
+        self.rest()
+        return self.payload - payload, self.relay.received - wire
 
 
 def launch(playwright: Playwright) -> Browser:
@@ -192,7 +205,9 @@ def press(page: Page, control: str, key: str, shown: str) -> float:
     return milliseconds
 
 
-def first_view(visitor: Visitor, *, n_tokens: int, megabytes: float, seconds: float | None = None) -> Iterator[Result]:
+def first_view(
+    visitor: CountedVisitor, *, n_tokens: int, megabytes: float, seconds: float | None = None
+) -> Iterator[Result]:
     """Bytes of a page opened by its link, and where wanted the seconds to painted, each in a warm browser."""
     visitor.open(n_tokens)
     painted = []
@@ -204,7 +219,7 @@ def first_view(visitor: Visitor, *, n_tokens: int, megabytes: float, seconds: fl
         yield Result(f"{what}, to painted", statistics.median(painted), seconds, "s", "median of 3 visits")
 
 
-def other_head(visitor: Visitor, *, kilobytes: float) -> Iterator[Result]:
+def other_head(visitor: CountedVisitor, *, kilobytes: float) -> Iterator[Result]:
     """Bytes of one more head, on the wire."""
     message, wire = visitor.bytes_of(visitor.next_head)
     yield Result("  another head", wire / 1e3, kilobytes, "kB", f"{message / 1e3:.1f} kB before compression")
@@ -235,7 +250,7 @@ def architecture_over_head(visitor: Visitor, rounds: int = 6) -> Result:
     layers, heads = [], []
     for _ in range(rounds):
         visitor.page.goto("about:blank")
-        address = f"http://127.0.0.1:{visitor.relay.port}/attention?weights=english&layer=0&head=0&n_layers=2"
+        address = f"http://127.0.0.1:{visitor.port}/attention?weights=english&layer=0&head=0&n_layers=2"
         visitor.page.goto(address, wait_until="commit")
         visitor.page.evaluate(DRAWN, [[LARGE, SMALL], LONGEST_VISIT])
         visitor.rest()
@@ -282,8 +297,11 @@ def preset_over_slider(visitor: Visitor, slider: Page, *, drawn: bool, rounds: i
 def compute(config: ModelConfig, n_tokens: int, *, drawn: bool) -> float:
     """Milliseconds of a pass as the app makes it, and of drawing the weights where they are not there yet."""
     batch = words((SENTENCE,)).encode_batch([" ".join((SENTENCE * n_tokens).split()[:n_tokens])])
+    all_threads = torch.get_num_threads()
+    torch.set_num_threads(Settings().threads)
     start = time.perf_counter()
     model = Encoder(config, seed=0).requires_grad_(False)
     drawing = time.perf_counter() - start
     forward = seconds(lambda: encoder_run.run(model, batch))
+    torch.set_num_threads(all_threads)
     return 1000 * (forward if drawn else drawing + forward)

@@ -7,7 +7,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from benchmarks.pages import Visitor, launch, new_page
 from benchmarks.results import Result, paired_ratio
-from benchmarks.server import Relay, serve
+from benchmarks.server import serve
 
 LONG = "/training?training_steps=5000"
 """A run that outlasts the measurement, at the page's own sizes."""
@@ -22,7 +22,7 @@ def measure() -> Iterator[Result]:
     """Choose head after head, while somebody else's training goes on and while it is stopped, in turns."""
     with serve("streamlit_app.py") as app, sync_playwright() as playwright:
         browser = launch(playwright)
-        looking, training = Visitor(browser, Relay(app.port)), new_page(browser)
+        looking, training = Visitor(browser, app.port), new_page(browser)
         looking.open(16)
         training.goto(f"http://127.0.0.1:{app.port}{LONG}")
         press(training, "Start")
