@@ -40,7 +40,7 @@ def follow_pair(experiment: Experiment[VariantsState]) -> None:
     experiment_buttons.show_progress(experiment, experiment_buttons.variants_status(experiment))
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        render(view.show_pair(scene, grows=not experiment.ended), scene)
+        render(view.show_pair(scene), scene)
 
 
 panels.draw_heading("Does the gradient reach the first layer?")

@@ -182,7 +182,7 @@ def test_documents_name_only_what_is_there(document: str) -> None:
 BUDGETS = {
     "playground/accounting": 570,
     "playground/analysis": 2_270,
-    "playground/charts": 1_800,
+    "playground/charts": 1_790,
     "playground/export": 930,
     "playground/jobs": 470,
     "playground/language": 1_130,
@@ -197,15 +197,15 @@ BUDGETS = {
     "playground/weights": 1_050,
     "playground/words": 60,
     "playground/web/choices": 940,
-    "playground/web/components": 370,
+    "playground/web/components": 360,
     "playground/web/session": 1_040,
-    "playground/web/shared": 1_450,
+    "playground/web/shared": 1_410,
     "playground/web/sidebar": 520,
     "playground/web/views": 1_300,
-    "playground/web": 5_990,
-    "playground": 30_700,
+    "playground/web": 5_940,
+    "playground": 30_640,
     "pages": 460,
-    "tests": 23_670,
+    "tests": 23_620,
 }
 """Lines of Python in a folder and all below it; a number only falls. The house's are 32,000, and 25,000 of tests."""
 

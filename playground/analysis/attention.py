@@ -181,6 +181,12 @@ LEAST = 1e-5
 """Weights are clipped to this and 1 minus this: log-odds end."""
 
 
+def weights_by_head(run: Run, query: int, key: int) -> Array:
+    """Return all heads' weights from a query to a key: (L, H); NaN if hidden."""
+    cells = (run.arrays[f"layers.{layer}.attn.pattern"][:, query, key] for layer in range(run.config.n_layers))
+    return np.stack([np.where(run.allowed_in(layer)[query, key], cell, np.nan) for layer, cell in enumerate(cells)])
+
+
 def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
     """Rank all heads by the weight from a query to a key.
 
@@ -195,7 +201,7 @@ def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
         each = (np.where(may[at], pattern[:, *at], np.nan) for may, pattern in zip(allowed, patterns, strict=True))
         return np.concatenate([*each])
 
-    cells, others, rows = seen(query, key), seen(queries, keys), seen(query)  # (L · H,), (L · H, n), (L · H, T)
+    cells, others, rows = weights_by_head(run, query, key).ravel(), seen(queries, keys), seen(query)  # (L · H, …)
     ranks = np.where(np.isnan(cells), np.nan, 1 + (rows > cells[:, None]).sum(axis=1))
     heads = pd.MultiIndex.from_product([range(len(patterns)), range(run.config.n_heads)], names=["layer", "head"])
     columns = {

@@ -71,8 +71,6 @@ class Chart(Generic[S]):
     """What a click on a table's row chooses."""
     chosen: Mapping[str, int] = field(default_factory=dict)
     """The page's own places of the frame."""
-    grows: bool = False
-    """Whether a live page draws it without Plotly."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import plotly.io
 from numpy.typing import NDArray
 
 from playground.charts.figure import Array
@@ -39,17 +37,12 @@ def within(limit: float) -> Callable[[Sequence[Array]], Colours]:
 
 
 def _diverge(end: float) -> Colours:
-    return Colours({"colorscale": _diverging_scale(plotly.io.templates.default), "zmin": -end, "zmax": end})
+    return Colours({"autocolorscale": True, "zmin": -end, "zmax": end})
 
 
 def most_around_zero(numbers: Sequence[Array]) -> Colours:
     """Diverging from 0, to the size that 99 % of the numbers do not exceed."""
     return _diverge(max(float(np.percentile(np.abs(each), 99)) or 1.0 for each in numbers))
-
-
-@lru_cache(maxsize=4)
-def _diverging_scale(template: str) -> Any:
-    return plotly.io.templates[template].layout.colorscale.diverging
 
 
 def largest(values: NDArray[Any]) -> float:

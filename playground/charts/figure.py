@@ -230,7 +230,6 @@ def style(
         "margin": {"l": 4, "r": 4, "t": 28 if legend else 8, "b": 4, "pad": 0, **(margin or {})},
         "showlegend": legend,
         "legend": {"orientation": "h", "yanchor": "bottom", "y": 1.0, "x": 0, "title": None, "traceorder": "normal"},
-        "uirevision": "keep",
     }
     for name, axis in styled.items():
         if name.startswith(("xaxis", "yaxis")):

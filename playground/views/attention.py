@@ -15,6 +15,7 @@ from playground.analysis.attention import (
     mean_entropy,
     measure_habits,
     search_heads,
+    weights_by_head,
 )
 from playground.analysis.comparison import sentence_change
 from playground.charts import colour_scales, palette
@@ -119,15 +120,16 @@ def _list_linking_heads(run: Run, focus: Focus) -> Group:
     names = {"query": quote_place(run.tokens, focus.query), "key": quote_place(run.tokens, focus.key)}
     if _is_hidden_everywhere(run, focus):
         return Group("linking_heads", (Paragraph(say("attention", "linking-hidden", **names), "caption"),))
-    found = search_heads(run, focus.query, focus.key)["weight"].dropna().head(3).reset_index()
+    weights = weights_by_head(run, focus.query, focus.key)
+    strongest = np.argsort(-weights, axis=None, kind="stable")[: min(3, np.isfinite(weights).sum())]
     buttons = (
         Button(
             f"linking_{rank}",
-            say("attention", "linking.head", layer=layer, head=head, weight=write_weight(weight)),
+            say("attention", "linking.head", layer=layer, head=head, weight=write_weight(weights[layer, head])),
             _open_head((layer, head)),
             is_disabled=(layer, head) == (focus.layer, focus.head),
         )
-        for rank, (layer, head, weight) in enumerate(found.astype(object).to_numpy().tolist())
+        for rank, (layer, head) in enumerate(divmod(each, weights.shape[1]) for each in strongest.tolist())
     )
     return Group("linking_heads", (Paragraph(say("attention", "linking", **names), "caption"), *buttons), is_row=True)
 

@@ -36,6 +36,7 @@ from playground.charts.chart import (
     LabelledBars,
     Menu,
     Options,
+    Panel,
     Paragraph,
     Table,
     fill_panel,
@@ -142,7 +143,7 @@ def ask_why(run: Run, focus: Focus) -> str:
     return say("attention", f"question-{case}", query=query, key=key)
 
 
-def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Group]:
+def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Panel]:
     """Return the answer, and the steps of the computation."""
     lab, run, found = scene.now, scene.now.run, None
     if lab.state.is_random and not options["attention_steps"]:
@@ -220,13 +221,13 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
 # --- the computation behind the cell
 
 
-def _fold_steps(lab: Lab, found: Explanation | None, options: Options) -> Group:
+def _fold_steps(lab: Lab, found: Explanation | None, options: Options) -> Panel:
     def show() -> Iterator[Item]:
         yield Control("attention_why", say("attention", "steps.show"), say("attention", "steps.help"))
         if found is not None:
             yield from STEPS[options["attention_why"]](found, lab)
 
-    return Group("why_steps", (fill_panel(options, "attention_steps", say("attention", "steps"), show),))
+    return fill_panel(options, "attention_steps", say("attention", "steps"), show)
 
 
 def _show_sources(found: Explanation, lab: Lab) -> Iterator[Item]:

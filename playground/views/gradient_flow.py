@@ -177,7 +177,7 @@ def pair_trainings(config: ModelConfig, pair: Sequence[Variant], recipe: Recipe,
     return tuple(VariantRun(variant.name, variant.name, recipe, variant_config(shared, variant)) for variant in pair)
 
 
-def show_pair(scene: Scene[VariantsState], *, grows: bool = False) -> Iterator[Item]:
+def show_pair(scene: Scene[VariantsState]) -> Iterator[Item]:
     """Yield what each has learnt."""
     state = scene.now
     if state.results and state.n_ended == len(state.runs):
@@ -190,7 +190,6 @@ def show_pair(scene: Scene[VariantsState], *, grows: bool = False) -> Iterator[I
         table=lambda pair: pd.DataFrame(
             {each.run.title: list_series(each, "accuracy")["validation"] for each in pair.results}
         ).rename_axis("after step"),
-        grows=grows,
     )
 
 

@@ -88,15 +88,14 @@ def find_change(state: VariantsState) -> tuple[str, dict[str, Any]]:
     return "seeds", numbers | {"noise": noise, "spread": f"{100 * most.accuracy_spread:.1f}", "seeds": plain.n_seeds}
 
 
-def show_curves(scene: Scene[VariantsState], options: Options, *, grows: bool) -> Iterator[Item]:
+def show_curves(scene: Scene[VariantsState], options: Options) -> Iterator[Item]:
     """Every run's accuracy or loss on both sets, under one legend."""
     yield Widget("legend", {"key": "regularisers_key", "entries": _list_legend(scene.now)})
     measured = options["regularisers_measure"]
     sets = ("validation", "train")
     yield Columns(
         tuple(
-            (Paragraph(say("regularisers", f"set-{name}")), _runs_by_step(scene.now, name, measured, grows))
-            for name in sets
+            (Paragraph(say("regularisers", f"set-{name}")), _runs_by_step(scene.now, name, measured)) for name in sets
         )
     )
 
@@ -139,7 +138,7 @@ def _list_legend(state: VariantsState) -> list[dict[str, str]]:
     return entries
 
 
-def _runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bool) -> Picture[VariantsState]:
+def _runs_by_step(state: VariantsState, name: str, measured: Measured) -> Picture[VariantsState]:
     """Every run's accuracy or loss on one of `SETS`."""
     rule = say("training", f"rule-{state.data.task.name}")
     return Picture(
@@ -147,7 +146,6 @@ def _runs_by_step(state: VariantsState, name: str, measured: Measured, grows: bo
         alt=f"Lines: {measured} on the {SETS[name]} by step, one line a run.",
         caption=say("regularisers", f"set-{name}.caption", rule=rule),
         figure=lambda each: draw_runs(each, name, measured),
-        grows=grows,
     )
 
 

@@ -54,28 +54,26 @@ def show_answer(recipe: Recipe, step: int, right: float, rule: float, untrained:
     return Paragraph(f"{untrained} {answer}".strip(), "answer")
 
 
-def show_curves(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
+def show_curves(scene: Scene[TrainingState]) -> Iterator[Item]:
     """Yield how much is right, and how wrong the rest is, over all steps."""
     steps, data = scene.now.recipe.steps, scene.now.data
     n = len(data.labels)
-    yield _picture("accuracy", lambda run: draw_accuracies(run.history, steps, data.baseline), grows)
-    yield _picture("loss", lambda run: draw_losses(run.history, steps, n), grows, classes=n)
+    yield _picture("accuracy", lambda run: draw_accuracies(run.history, steps, data.baseline))
+    yield _picture("loss", lambda run: draw_losses(run.history, steps, n), classes=n)
 
 
-def show_details(scene: Scene[TrainingState], *, grows: bool) -> Iterator[Item]:
+def show_details(scene: Scene[TrainingState]) -> Iterator[Item]:
     """Yield how each step went."""
     steps, clip = scene.now.recipe.steps, scene.now.recipe.clip
     most = max(scene.now.history.lr, default=0.0)
-    rates = _picture("rate", lambda run: draw_rates(run.history.lr, steps), grows, most=most)
-    norms = _picture("gradient", lambda run: draw_gradients(run.history.grad_norm, steps, clip), grows)
+    rates = _picture("rate", lambda run: draw_rates(run.history.lr, steps), most=most)
+    norms = _picture("gradient", lambda run: draw_gradients(run.history.grad_norm, steps, clip))
     yield Columns(((rates,), (norms,)), gap="small")
 
 
-def _picture(
-    name: str, figure: Callable[[TrainingState], Figure], grows: bool, **values: float
-) -> Picture[TrainingState]:
+def _picture(name: str, figure: Callable[[TrainingState], Figure], **values: float) -> Picture[TrainingState]:
     alt, caption = say("training", f"picture-{name}.alt"), say("training", f"picture-{name}.caption", **values)
-    return Picture(key=f"training_{name}", alt=alt, caption=caption, figure=figure, grows=grows)
+    return Picture(key=f"training_{name}", alt=alt, caption=caption, figure=figure)
 
 
 def show_attention(scene: Scene[TrainingState], options: Options) -> Iterator[Item]:

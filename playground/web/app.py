@@ -19,7 +19,7 @@ with run_in_turn():
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
     with st.sidebar:
         draw_expanders = controls.draw(show_export)
-    controls.draw_phone_controls(menu, page)
+    phone = st.container(key="phone_controls", gap="xsmall")
     draw_lesson_line()
     saving.begin_page()
     try:
@@ -27,6 +27,8 @@ with run_in_turn():
     finally:
         draw_expanders()
         saving.end_page()
+    with phone:
+        controls.draw_phone_controls(menu, page)
     warn_before_reload()
     correct_address()
     send_text_before_page()

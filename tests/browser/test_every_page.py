@@ -72,7 +72,7 @@ def test_its_title_is_its_name_in_the_menu_and_its_charts_are_told_with_numbers(
     assert opened.page.title().startswith(f"{page.title} · ")
     mark = opened.page.get_by_test_id("stTopNav").get_by_text(page.group or page.title, exact=True)
     expect(mark).to_have_css("font-weight", "600")
-    labels = opened.page.get_by_test_id("stPlotlyChart").evaluate_all("all => all.map(each => each.ariaLabel)")
+    labels = opened.page.locator(".plot").evaluate_all("all => all.map(each => each.ariaLabel)")
     if "/regularisers" not in opened.page.url:  # whose charts are empty before a run
         assert [label for label in labels if not any(letter.isdigit() for letter in label)] == []
 

@@ -60,7 +60,7 @@ def go_by_menu(phone: Visitor, path: str) -> None:
 
 _EDGES = """() => [
   Math.max(...[document.scrollingElement, document.querySelector(".stMain")].map(each => each.scrollWidth)),
-  [...document.querySelectorAll(".stPlotlyChart, .stMain button, .stMain iframe")]
+  [...document.querySelectorAll(".plot, .stMain button, .stMain iframe")]
     .map(element => element.closest("[style*='--least-width'] > *") ?? element)  // scrolled in its own box
     .map(element => element.getBoundingClientRect()).map(({ left, right }) => [left, right]),
   [...document.querySelectorAll(".stMain .katex-display, .stMain .stHeading, .stMain .stCaption")]

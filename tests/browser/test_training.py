@@ -37,12 +37,12 @@ def test_two_students_share_one_seat(visitor: Visitor, classmate: Visitor) -> No
     """They watch, leave the page, come back, stop, start again, and close a tab."""
     first, second = (who.open(f"{ENDLESS}&seed={n}") for n, who in enumerate((visitor, classmate)))
     press(first, "start")
-    chart = first.widget("training_loss").locator("svg[role=figure]")
-    curve = chart.locator("path.curve").first  # of this moment: the chart stays, its paths are drawn anew
+    chart = first.widget("training_loss").locator(".js-plotly-plot")
+    curve = chart.locator("path.js-line").first
     expect(curve).to_be_attached(timeout=PATIENT)
     picture, begun = chart.element_handle(), str(curve.get_attribute("d"))
     first.eventually(lambda: len(str(curve.get_attribute("d"))) > len(begun), "a curve that grows")
-    assert picture.evaluate("svg => svg.isConnected"), "the chart was made anew, and blinked"
+    assert picture.evaluate("each => each.isConnected"), "the chart was made anew, and blinked"
     press(second, "start")
     expect_status(second, "Waiting: number 1 in the queue")
     first.go_to("Norms")

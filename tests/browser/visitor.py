@@ -38,7 +38,7 @@ _AT_REST = """() => {
   const count = selector => document.querySelectorAll(selector).length
   return count("[data-test-script-state=notRunning]") === 1 && count(".stMain h1") === 1
     && count("[data-testid=stSkeleton], [data-stale=true]") === 0
-    && count("[data-testid=stPlotlyChart]") === count(".js-plotly-plot:has(.main-svg)")
+    && count(".plot") === count(".plot:has(.main-svg)")
 }"""
 
 # Also within components, each of which has a root of its own; a drawing may be scaled.

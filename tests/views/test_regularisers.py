@@ -24,8 +24,7 @@ from playground.training.variants import (
     measure_effects,
     regulariser_runs,
 )
-from playground.views.regularisers import LINES, draw_runs, find_change, show_curves, show_details, tabulate_runs
-from playground.web.components import curve_data
+from playground.views.regularisers import LINES, find_change, show_curves, show_details, tabulate_runs
 from tests.views.scenes import parts_of
 
 N_STEPS = 6
@@ -42,9 +41,9 @@ def watch(*fields: str, n_seeds: int = 1, n_done: int | None = None) -> Variants
     return training.state
 
 
-def show(watched: VariantsState, measured: Measured = "accuracy", *, grows: bool = False) -> list[Item]:
+def show(watched: VariantsState, measured: Measured = "accuracy") -> list[Item]:
     options = {"regularisers_measure": measured}
-    return parts_of([*show_curves(Scene(watched), options, grows=grows), *show_details()])
+    return parts_of([*show_curves(Scene(watched), options), *show_details()])
 
 
 def lines_of(watched: VariantsState, name: str, measured: Measured) -> list[dict[str, Any]]:
@@ -82,7 +81,7 @@ def test_where_a_run_diverged_its_chart_has_a_cross(measured: Measured) -> None:
     away = replace(none, outcome="diverged", history=replace(none.history, loss=none.history.loss[:2]))
     shown = replace(watched, results=(away, other))
     cross = lines_of(shown, "train", measured)[2]
-    assert curve_data(draw_runs(shown, "train", measured))["lines"][2]["cross"]
+    assert cross["marker"]["symbol"] == "x"
     assert cross["x"].tolist() == [2]
     assert cross["y"].tolist() == pytest.approx([getattr(none.history.evaluations[-1].train, measured)])
 

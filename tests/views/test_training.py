@@ -76,7 +76,7 @@ def level(figure: Figure) -> dict[str, Any]:
 def test_four_charts_are_the_history() -> None:
     state = ended(clip=0.5)
     history, run = state.history, Scene(state)
-    items = parts_of([*view.show_curves(run, grows=True), *view.show_details(run, grows=True)])
+    items = parts_of([*view.show_curves(run), *view.show_details(run)])
     charts = drawn(items, run)
     looks = history.evaluations
     for key, number, values in (

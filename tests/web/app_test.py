@@ -126,11 +126,8 @@ def locked(app: AppTest) -> set[str]:
 
 def charts(app: AppTest) -> dict[str, Any]:
     """The traces of every chart, by the name of its container."""
-    found = {}
-    for element in app.get("plotly_chart"):
-        name = element.proto.id.rsplit("-", 1)[-1].removesuffix("_chart")
-        found[name] = json.loads(element.proto.spec)["data"]
-    return found
+    drawn = components(app, "plot")
+    return {name.removesuffix("_chart"): json.loads(data["figure"])["data"] for name, data in drawn.items()}
 
 
 def drawn_data(component: Any) -> dict[str, Any]:

@@ -4,6 +4,7 @@ import math
 import re
 import secrets
 import time
+from base64 import b64encode
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -12,7 +13,9 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import numpy as np
 import streamlit as st
+from plotly.io.json import to_json_plotly
 from streamlit.components.v2.bidi_component.state import ComponentResult
 
 from playground.accounting.shapes import Stage
@@ -28,14 +31,17 @@ _FOLDER = Path(__file__).parent
 _PROCESS = secrets.token_hex(4)
 
 
-def load_component(name: str) -> Callable[..., ComponentResult]:
+def load_component(name: str, *, isolated: bool = True) -> Callable[..., ComponentResult]:
     """Declare the component of the files `<name>.js`, `.css` and `.html` in its folder, `elements.js` in front.
+
+    The page's styles reach it unless it is `isolated`.
 
     Data travels as a list's only item: in a mapping Streamlit would look for data frames, value by value.
     """
     texts = {file.suffix: file.read_text(encoding="utf-8") for file in sorted((_FOLDER / name).glob(f"{name}.*"))}
     js = (_FOLDER / "elements.js").read_text(encoding="utf-8") + texts[".js"]
-    mount = st.components.v2.component(name, html=texts.get(".html"), css=texts.get(".css"), js=js)
+    files = {"html": texts.get(".html"), "css": texts.get(".css"), "js": js}
+    mount = st.components.v2.component(name, **files, isolate_styles=isolated)
 
     def draw(*, data: Any = None, **options: Any) -> ComponentResult:
         return mount(data=None if data is None else [data], **options)
@@ -149,50 +155,30 @@ FOCUS_KEY, CHANGES_KEY, TOKENS_KEY = "focus_line", "change_chips", "token_chips"
 _ANSWERED = "_copy_link_answered"
 """Session key of the number of the last click on the link that a run has answered."""
 
-_curves, _bars, _legend, _frame = map(load_component, ("curves", "labelled_bars", "legend", "cell_frame"))
+_bars, _legend, _frame = map(load_component, ("labelled_bars", "legend", "cell_frame"))
 _head_lines, _picture_buttons, _copy_link = map(load_component, ("head_lines", "save_picture", "copy_link"))
 _focus_line, _change_chips, _token_chips = map(load_component, (FOCUS_KEY, CHANGES_KEY, TOKENS_KEY))
 _flow = load_component("data_flow")
+_plot = load_component("plot", isolated=False)
+
+_PLOTLY = next((Path(st.__file__).parent / "static" / "static" / "js").glob("PlotlyChart.*.js")).name
+"""Streamlit's own copy of Plotly."""
 
 
-def draw_curves(key: str, figure: Figure, *, alt: str) -> None:
-    """Draw a figure of lines, at the size that Plotly draws it."""
-    _curves(key=f"{key}_drawing", data={**curve_data(figure), "alt": chart_label(alt, figure)})
+def draw_plot(key: str, figure: Figure, *, alt: str) -> None:
+    """Have Plotly draw a figure; one that stays in its place is changed rather than made anew, as Streamlit would."""
+    data = [{name: _pack(value) for name, value in trace.items()} for trace in figure["data"]]
+    source = f"/{st.get_option('server.baseUrlPath').strip('/')}/static/js/{_PLOTLY}".replace("//", "/")
+    packed, height = to_json_plotly({"data": data, "layout": figure["layout"]}), figure["layout"]["height"]
+    label = chart_label(alt, figure)
+    _plot(key=f"{key}_chart", data={"figure": packed, "height": height, "alt": label, "source": source})
 
 
-def curve_data(figure: Figure) -> dict[str, Any]:
-    """Return a figure's lines, axes and titles for the script."""
-    layout, x, y = figure["layout"], figure["layout"]["xaxis"], figure["layout"]["yaxis"]
-    return {
-        "lines": [_line(trace) for trace in figure["data"]],
-        "x": list(x["range"]),
-        "y": list(y["range"]) if "range" in y else None,
-        "titles": [x["title"]["text"], y["title"]["text"]],
-        "log": y.get("type") == "log",
-        "percent": "%" in y.get("tickformat", ""),
-        "height": layout["height"],
-        "legend": layout["showlegend"],
-    }
-
-
-def _line(trace: Mapping[str, Any]) -> dict[str, Any]:
-    points = [(_short(x), _short(y)) for x, y in zip(trace["x"], trace["y"], strict=True) if math.isfinite(y)]
-    marker = trace.get("marker", {})
-    return {
-        "x": [x for x, _ in points],
-        "y": [y for _, y in points],
-        "name": trace.get("name") if trace.get("showlegend", True) else None,
-        "colour": trace["line"]["color"],
-        "width": trace["line"]["width"],
-        "dash": trace["line"].get("dash") or "solid",
-        "dots": "markers" in trace["mode"] and marker.get("opacity") != 0,
-        "cross": marker.get("symbol") == "x",
-        "note": trace["text"][-1] if "text" in trace else None,
-    }
-
-
-def _short(value: float) -> float:
-    return float(f"{value:.4g}")
+def _pack(value: Any) -> Any:
+    is_table = isinstance(value, np.ndarray) and value.ndim == 2 and value.size
+    if not is_table or (kind := value.dtype.str[1:]) not in ("f4", "f8", "u1"):
+        return value
+    return {"dtype": kind, "bdata": b64encode(value.tobytes()).decode(), "shape": ", ".join(map(str, value.shape))}
 
 
 def draw_bars(key: str, bars: LabelledBars[Any]) -> None:

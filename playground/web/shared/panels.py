@@ -403,13 +403,12 @@ def draw_numbers(
     key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
 ) -> None:
     """Show a table in an expander, made when that is opened."""
-    with st.container(key=f"{key}_numbers"):
-        panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
-        if panel.open:
-            with panel:
-                made = table()
-                st.dataframe(made, key=f"{key}_table", **_row_clicks(f"{key}_table", on_row))
-                draw_table_button(key, made)
+    panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
+    if panel.open:
+        with panel:
+            made = table()
+            st.dataframe(made, key=f"{key}_table", **_row_clicks(f"{key}_table", on_row))
+            draw_table_button(key, made)
 
 
 def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:

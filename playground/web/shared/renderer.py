@@ -1,6 +1,5 @@
 """The Streamlit renderer of views: items, charts with the pinned side, the focus and its frame."""
 
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
@@ -9,15 +8,12 @@ from typing import Any, Literal, TypeVar
 
 import numpy as np
 import pandas as pd
-import plotly.io
 import streamlit as st
-from plotly.basedatatypes import BaseFigure
 from streamlit.delta_generator import DeltaGenerator
 
 from playground.charts import chart
 from playground.charts.chart import Button, Item, Menu, Options, Paragraph, Table
-from playground.charts.draw import Drawing, Drawn, chart_label, draw_chart, draw_table
-from playground.charts.figure import Figure
+from playground.charts.draw import Drawing, Drawn, draw_chart, draw_table
 from playground.charts.names import shortened
 from playground.charts.scene import Scene
 from playground.link.opening import Focus, LinkedView
@@ -249,11 +245,8 @@ class _Renderer:
                     components.draw_head_lines(drawn.key, lines, alt=drawn.alt, on_click=partial(_take_line, drawn.key))
                 case chart.LabelledBars() as bars:
                     components.draw_bars(drawn.key, bars)
-                case chart.Chart(grows=True):
-                    components.draw_curves(drawn.key, drawn.figure, alt=drawn.alt)
                 case _:
-                    label = chart_label(drawn.alt, drawn.figure)
-                    st.plotly_chart(PlainFigure(drawn.figure), key=f"{drawn.key}_chart", alt=label, config=_MODE_BAR)
+                    components.draw_plot(drawn.key, drawn.figure, alt=drawn.alt)
             if frame is not None:
                 frame.draw()
             saving.draw_save_menu(drawn)  # the style puts it at the caption's end
@@ -262,30 +255,6 @@ class _Renderer:
         if drawn.table is not None:
             chooser = _row_chooser(drawn.chart.on_row, drawn.table)
             panels.draw_numbers(drawn.key, drawn.table, drawn.chart.table_title, on_row=chooser)
-
-
-_MODE_BAR = {"displayModeBar": True, "modeBarButtons": [["toImage"]], "displaylogo": False, "displayNotifier": False}
-"""Hidden by the page's style: the menu of the chart presses its one button."""
-
-
-class PlainFigure(BaseFigure):  # type: ignore[misc]
-    """A figure that Plotly does not validate, which would take most of a click's time."""
-
-    def __init__(self, figure: Figure) -> None:
-        self._figure = figure
-
-    def to_dict(self) -> Figure:
-        """Return the figure, with the theme's template."""
-        template = plotly.io.templates[plotly.io.templates.default]
-        data = [{name: _pack(value) for name, value in trace.items()} for trace in self._figure["data"]]
-        return {"data": data, "layout": {**self._figure["layout"], "template": template}}
-
-
-def _pack(value: Any) -> Any:
-    is_table = isinstance(value, np.ndarray) and value.ndim == 2 and value.size
-    if not is_table or (kind := value.dtype.str[1:]) not in ("f4", "f8", "u1"):
-        return value
-    return {"dtype": kind, "bdata": b64encode(value.tobytes()).decode(), "shape": ", ".join(map(str, value.shape))}
 
 
 def _draw_menu(menu: Menu) -> None:

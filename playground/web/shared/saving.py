@@ -64,7 +64,7 @@ def draw_save_menu(drawn: Drawn) -> None:
         return
     name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
     with menu, st.container(horizontal=True, gap="small"):
-        if not (drawn.chart.grows or isinstance(drawn.chart, HeadLines | LabelledBars)):
+        if not isinstance(drawn.chart, HeadLines | LabelledBars):
             draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
         if rows is not None:
             _draw_csv_button(f"{key}_save_csv", name, rows)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import streamlit as st
-from streamlit.delta_generator import DeltaGenerator
+from streamlit.elements.lib.mutable_popover_container import PopoverContainer
 from streamlit.navigation.page import StreamlitPage
 from streamlit.runtime.uploaded_file_manager import UploadedFile
 
@@ -140,18 +140,15 @@ def _draw_architecture(setup: Lab, locked: Collection[str]) -> None:
     leave = shortcuts.change_trained_shape if trains else shortcuts.leave_minilm
     decided = _are_decided(setup)
     shape = shape_to_train(setup.values) if trains else setup.values
-    drawn = [key for key in IN_SIGHT if decided or key not in locked]
-    for first in range(0, len(drawn), 2):
-        row = drawn[first : first + 2]
-        for column, key in zip(st.columns(len(row), gap="small"), row, strict=True):
+    with st.container(key="in_sight", horizontal=True, gap="small"):
+        for key in IN_SIGHT:
             label, line = say("sidebar", f"label-{key}"), say("sidebar", f"help-{key}")
-            with column:
-                if decided:
-                    widgets.offer(key, label, line, shape[key], leave)
-                else:
-                    draw_widget = widgets.menu if PARAMS[key].kind == "choice" else widgets.draw
-                    moved: dict[str, Any] = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
-                    draw_widget(key, label, help_text=line, **moved)
+            if decided:
+                widgets.offer(key, label, line, shape[key], leave)
+            elif key not in locked:
+                draw_widget = widgets.menu if PARAMS[key].kind == "choice" else widgets.draw
+                moved: dict[str, Any] = {"on_change": follow_move, "args": (key,)} if setup.state.is_english else {}
+                draw_widget(key, label, help_text=line, **moved)
 
 
 def _are_decided(setup: Lab) -> bool:
@@ -218,22 +215,22 @@ _REPLACED = "_phone_text_replaced"
 
 def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
     """Draw menu, link and text again, for phones."""
-    with st.container(key="phone_controls", gap="xsmall"):
-        with st.container(key="phone_controls_menu", horizontal=True, gap="xxsmall"):
-            for group, pages in menu.items():
-                with _menu_fold(group, pages, opened) if group else nullcontext():
-                    for page in pages:
-                        st.page_link(page, label=f":small[{page.title}]", width="stretch" if group else "content")
-        copy_link("phone_copy_link", is_small=True)
-        shown = current_page()
-        if shown.path != "overview" and shown.runs_text and not shows_example():
-            _draw_second_field()
-            explain_cut_text("text")
+    with st.container(key="phone_controls_menu", horizontal=True, gap="xxsmall"):
+        for group, pages in menu.items():
+            fold = _menu_fold(group, pages, opened) if group else None
+            with fold or nullcontext():
+                for page in pages if fold is None or fold.open else ():
+                    st.page_link(page, label=f":small[{page.title}]", width="stretch" if group else "content")
+    copy_link("phone_copy_link", is_small=True)
+    if current_page().path != "overview" and current_page().runs_text and not shows_example():
+        _draw_second_field()
+        explain_cut_text("text")
 
 
-def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> DeltaGenerator:
+def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> PopoverContainer:
     label = ": ".join([group, *(page.title for page in pages if page.url_path == opened.url_path)])
-    return st.popover(f":small[{label}]", type="tertiary", width="content", key=f"menu_{group}_{opened.url_path}")
+    look: dict[str, Any] = {"type": "tertiary", "width": "content", "on_change": "rerun"}
+    return st.popover(f":small[{label}]", key=f"menu_{group}_{opened.url_path}", **look)
 
 
 @as_one_element

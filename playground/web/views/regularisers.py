@@ -114,7 +114,7 @@ def follow_curves(experiment: Experiment[VariantsState]) -> None:
     """Draw how far the runs are, their curves, and what they measure by now."""
     experiment_buttons.show_progress(experiment, experiment_buttons.variants_status(experiment))
     scene, live = Scene(state_of(experiment)), Live(widgets={"legend": draw_legend})
-    curves = view.show_curves(scene, read_options(PAGE), grows=not experiment.ended)
+    curves = view.show_curves(scene, read_options(PAGE))
     render([*curves, Panel("", "All effects", tuple(view.show_details()), ":material/table:")], scene, live)
 
 

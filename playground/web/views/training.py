@@ -183,10 +183,10 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
     if experiment.status == "failed":
         st.error(experiment.error)
     if experiment.state is not None:
-        scene, grows = Scene(experiment.state), not experiment.ended
-        details = tuple(view.show_details(scene, grows=grows))
+        scene = Scene(experiment.state)
+        details = tuple(view.show_details(scene))
         panel = Panel("", say("training", "details"), details, ":material/monitoring:")
-        render([*view.show_curves(scene, grows=grows), panel], scene)
+        render([*view.show_curves(scene), panel], scene)
 
 
 def follow_attention(experiment: Experiment[TrainingState]) -> None:

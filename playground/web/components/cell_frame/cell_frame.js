@@ -79,7 +79,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     const all = box(-9, -9, outer.width + 9, outer.height + 9)
     frame.style.clipPath = `path(evenodd, "${all}${box(left, top, left + tooltip.width, top + tooltip.height)}")`
   }
-  const scrolledBox = () => chart.querySelector("[data-testid=stElementContainer]:has(.stPlotlyChart)")
+  const scrolledBox = () => chart.querySelector("[data-testid=stElementContainer]:has(.plot)")
   const scroll = () => { // the rows' names stay in sight
     const names = chart.querySelector(".yaxislayer-above")
     if (names) names.style.transform = `translateX(${scrolledBox().scrollLeft}px)`
@@ -103,7 +103,7 @@ export default function ({ data: [data], parentElement, setTriggerValue }) {
     frame.focus({ preventScroll: true, focusVisible: false }) // for the arrow keys
     const opened = data.opens && document.querySelector(`.st-key-${data.opens}`)
     if (!opened) return
-    const { top, bottom } = (opened.querySelector(".stPlotlyChart") ?? opened).getBoundingClientRect()
+    const { top, bottom } = (opened.querySelector(".plot") ?? opened).getBoundingClientRect()
     if (bottom < SEEN || top > window.innerHeight - SEEN) opened.scrollIntoView({ block: "start", behavior: "smooth" })
   }
   // While a mouse button is down, Plotly covers the page: the click that follows belongs to no chart.
