@@ -181,10 +181,11 @@ LEAST = 1e-5
 """Weights are clipped to this and 1 minus this: log-odds end."""
 
 
-def weights_by_head(run: Run, query: int, key: int) -> Array:
-    """Return all heads' weights from a query to a key: (L, H); NaN if hidden."""
-    cells = (run.arrays[f"layers.{layer}.attn.pattern"][:, query, key] for layer in range(run.config.n_layers))
-    return np.stack([np.where(run.allowed_in(layer)[query, key], cell, np.nan) for layer, cell in enumerate(cells)])
+def weights_by_head(run: Run, *at: Any) -> Array:
+    """Return all heads' weights at places (query, key) of their maps: (L, H, …); NaN if hidden."""
+    layers = range(run.config.n_layers)
+    patterns = (run.arrays[f"layers.{layer}.attn.pattern"] for layer in layers)
+    return np.stack([np.where(run.allowed_in(layer)[at], each[:, *at], np.nan) for layer, each in enumerate(patterns)])
 
 
 def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
@@ -192,20 +193,13 @@ def search_heads(run: Run, query: int, key: int) -> pd.DataFrame:
 
     `rank` is among the query's keys, `z` among the head's log-odds at that distance; NaN if hidden.
     """
-    queries, keys = _other_cells(run, query, key)
-    allowed = run.allowed_in_layers()  # (L, T, T)
-    patterns = [run.arrays[f"layers.{layer}.attn.pattern"] for layer in range(len(allowed))]
-
-    def seen(*at: Any) -> Array:
-        """All heads' weights at these places, (L · H, …); NaN if hidden."""
-        each = (np.where(may[at], pattern[:, *at], np.nan) for may, pattern in zip(allowed, patterns, strict=True))
-        return np.concatenate([*each])
-
-    cells, others, rows = weights_by_head(run, query, key).ravel(), seen(queries, keys), seen(query)  # (L · H, …)
+    n_layers, n_heads = run.config.n_layers, run.config.n_heads
+    seen = (weights_by_head(run, *at) for at in ((query, key), _other_cells(run, query, key), (query,)))
+    cells, others, rows = (each.reshape(n_layers * n_heads, *each.shape[2:]) for each in seen)
     ranks = np.where(np.isnan(cells), np.nan, 1 + (rows > cells[:, None]).sum(axis=1))
-    heads = pd.MultiIndex.from_product([range(len(patterns)), range(run.config.n_heads)], names=["layer", "head"])
+    heads = pd.MultiIndex.from_product([range(n_layers), range(n_heads)], names=["layer", "head"])
     columns = {
-        "weight": np.concatenate([pattern[:, query, key] for pattern in patterns]),
+        "weight": np.concatenate([run.arrays[f"layers.{n}.attn.pattern"][:, query, key] for n in range(n_layers)]),
         "rank": ranks if np.isnan(cells).any() else ranks.astype(int),
         "z": _z_scores(cells, others),
     }

@@ -1,7 +1,5 @@
 // Helpers of the scripts that draw. Text reaches the page through `textContent` alone, never as markup.
 
-const DASHES = { solid: "none", dash: "9 6", dot: "2 4", dashdot: "9 4 2 4", longdash: "16 6" } // by the names that Plotly gives them
-
 const htmlElement = (name, className = "", text = "") => {
   const element = document.createElement(name)
   element.className = className
@@ -14,16 +12,6 @@ const svgElement = (name, attributes, text = "") => {
   for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value)
   element.textContent = text
   return element
-}
-
-// A legend's entry: a piece of the line, and its name.
-const legendEntry = (tag, { name, colour, dash }) => {
-  const entry = htmlElement(tag)
-  const sample = svgElement("svg", { class: "sample", width: 26, height: 8, "aria-hidden": "true" })
-  const ends = { x1: 0, x2: 26, y1: 4, y2: 4 }
-  sample.append(svgElement("line", { ...ends, stroke: colour, "stroke-width": 3, "stroke-dasharray": DASHES[dash] }))
-  entry.append(sample, htmlElement("span", "", name))
-  return entry
 }
 
 // Where something is that a visitor moves faster than the server answers. What was sent is shown until the answer to it

@@ -31,7 +31,6 @@ export default async function ({ data: [{ figure, height, alt, source }], parent
   const box = parentElement.querySelector(".plot"), state = plots.get(parentElement) ?? {}
   plots.set(parentElement, state)
   box.style.minHeight = `${height}px` // nothing below it jumps when it comes
-  box.setAttribute("role", "figure")
   box.setAttribute("aria-label", alt)
   if (!window.Plotly) await import(new URL(source, document.baseURI)) // Streamlit's own copy
   const look = template(parentElement), colours = JSON.stringify(look)
