@@ -45,8 +45,5 @@ export default async function ({ data: [{ figure, height, alt, source }], parent
   state.sizes = new ResizeObserver(draw)
   draw()
   state.sizes.observe(box)
-  return () => {
-    state.sizes.disconnect()
-    window.Plotly.purge(box)
-  }
+  return () => state.sizes.disconnect() // not purged: Plotly may be drawing, and a box that left takes all with it
 }
