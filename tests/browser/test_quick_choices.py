@@ -41,7 +41,7 @@ def test_an_attention_chosen_after_an_edit_of_the_target_is_shown_and_linked(vis
 
 
 _SLOW = """const send = WebSocket.prototype.send
-WebSocket.prototype.send = function (...message) { setTimeout(() => send.apply(this, message), 700) }"""
+WebSocket.prototype.send = function (...message) { setTimeout(() => send.apply(this, message), 250) }"""
 
 
 def test_a_link_copied_over_a_slow_connection_holds_the_last_choice(visitor: Visitor) -> None:
