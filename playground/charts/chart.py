@@ -66,7 +66,6 @@ class Chart(Generic[S]):
     saved_as: str = ""
     compares: bool = True
     is_tabulated: bool = True
-    table_title: str = "The numbers"
     on_row: Callable[[Any], Mapping[str, Any]] | None = None
     """What a click on a table's row chooses."""
     chosen: Mapping[str, int] = field(default_factory=dict)

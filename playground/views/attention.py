@@ -79,19 +79,19 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
     linking = _list_linking_heads(scene.now.run, scene.focus)
-    every_head = Group("", (_all_heads(scene, options),), is_late=True)
     drawing = tuple(
         Control(f"attention_{name}", say("attention", f"draw-{name}"), say("attention", f"draw-{name}.help"))
         for name in ("show", "colours", "hide")
     )
     large = (_pattern_map(scene, options), Panel("attention_drawing", say("attention", "drawing"), drawing))
     if options["attention_show"] == AVERAGE:
+        every_head = Group("", (_all_heads(scene, options),), is_late=True)
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
     else:
         why, steps = answer_why(scene, options)
         beside = Group("beside_map", (why, *_show_quick_changes(scene)))
         yield Group("attention_top", (linking, Columns((large, (beside,)))))
-        yield every_head
+        yield _all_heads(scene, options)
         yield steps
     choice = Control("attention_view", say("attention", "view"), say("attention", "view.help"))
     title, show = say("attention", "view.title"), VIEWS[options["attention_view"]]
@@ -225,7 +225,6 @@ def _all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
         opens="attention_pattern",
         saved_as="attention_all_heads",
         table=lambda subject: pd.DataFrame(_visible_patterns(subject.run, options).max(axis=(2, 3), initial=0)),
-        table_title=say("attention", "grid.table"),
     )
 
 
@@ -266,7 +265,6 @@ def _query_table(scene: Heads, options: Options) -> dict[str, Any]:
 
     return {
         "table": table,
-        "table_title": say("attention", "row.table"),
         "on_row": lambda name: {"key": names.tolist().index(name)},
         "needs_tokens": "these weights",
     }

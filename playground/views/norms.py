@@ -176,7 +176,6 @@ def norm_numbers(scene: Scene[Run], number: int) -> Vectors[Run]:
         reading=describe_lengths,
         rows=lambda run: norm_stages(run, layer, number, token),
         needs_tokens="these numbers",
-        table_title="All the numbers",
     )
 
 

@@ -170,7 +170,6 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
         height_of=lambda n_rows: 96 + 22 * n_rows,
         least_cell=LEAST_CELL,
         table=write_cells,
-        table_title=say("parts", "table.numbers"),
         compares=False,
     )
 

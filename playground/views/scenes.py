@@ -193,7 +193,7 @@ def offer_changes(lab: Lab, key: str, offers: Mapping[str, Sequence[Change]]) ->
         made = {"do": _add_changes(lab["do"], wanted)}
         buttons.append(Button(name, label, made, reason or hint, icon, is_disabled=bool(reason) or not wanted))
     captions = (Paragraph(escape_markdown(reason), "caption") for reason in dict.fromkeys(filter(None, reasons)))
-    return Group(key, (Group("", tuple(buttons), is_row=True), *captions))
+    return Group(key, (*buttons, *captions), is_row=True)
 
 
 def _explain_refusal(lab: Lab, wanted: Sequence[Change]) -> str:

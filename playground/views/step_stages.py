@@ -54,7 +54,6 @@ def draw_vectors(
         rows=rows,
         numbers=numbers,
         compares=False,
-        table_title="All the numbers",
     )
 
 

@@ -36,7 +36,7 @@ def save(visitor: Visitor, button: Locator, folder: Path) -> tuple[str, bytes]:
 
 def save_chart(visitor: Visitor, chart: str, kind: str, folder: Path) -> tuple[str, bytes]:
     """Save a chart by its menu."""
-    visitor.widget(f"{chart}_save_menu").get_by_role("button", name="Save this chart").click()
+    visitor.widget(f"{chart}_save_menu").get_by_role("button", name="Numbers and pictures").click()
     made_by = visitor.settled().widget(f"{chart}_save_{'csv' if kind == 'csv' else 'picture'}")
     file = save(visitor, made_by.get_by_role("button", name=kind.upper()), folder)
     visitor.page.keyboard.press("Escape")

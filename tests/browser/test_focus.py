@@ -117,7 +117,7 @@ def test_the_line_moves_all_four_by_keyboard_and_a_chip_a_bar_and_a_line_move_th
     first, second = map(position, visitor.settled().charts()["attention_ranking"][0]["y"][:2])
     visitor.click_cell("attention_ranking", 0, None)
     expect(visitor.focus("key")).to_have_value(str(first))
-    visitor.settled().widget("attention_ranking_open").locator("summary").click()
+    visitor.settled().widget("attention_ranking_save_menu").get_by_role("button").click()
     table = visitor.settled().widget("attention_ranking_table").locator(".stDataFrameGlideDataEditor").first
     table.scroll_into_view_if_needed()
     table.click(position={"x": 150, "y": 2.5 * ROW})  # below the header and the first row

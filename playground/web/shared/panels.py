@@ -9,7 +9,6 @@ from types import FunctionType, ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
-import pandas as pd
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
@@ -47,7 +46,6 @@ from playground.web.session.own_models import session_experiments
 from playground.web.session.services import services
 from playground.web.shared import navigation
 from playground.web.shared.navigation import current_page, page_named
-from playground.web.shared.saving import draw_table_button
 from playground.words import say
 
 ASKED = "_exercise_asked"
@@ -397,33 +395,6 @@ def _hide() -> None:
     special = setup.batch.special[setup.sentence]
     if isinstance(place, int) and 0 <= place < len(special) and not special[place]:
         st.session_state["mask"] = place
-
-
-def draw_numbers(
-    key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
-) -> None:
-    """Show a table in an expander, made when that is opened."""
-    panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
-    if panel.open:
-        with panel:
-            made = table()
-            st.dataframe(made, key=f"{key}_table", **_row_clicks(f"{key}_table", on_row))
-            draw_table_button(key, made)
-
-
-def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table with options of `st.dataframe` and a CSV button; `on_row` takes a clicked row's number."""
-    st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
-    draw_table_button(key, table)
-
-
-def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any]:
-    def take() -> None:
-        cells = st.session_state[key]["selection"]["cells"]  # none after a second click on the same cell
-        if cells and on_row is not None:
-            on_row(int(cells[0][0]))
-
-    return {} if on_row is None else {"on_select": take, "selection_mode": "single-cell"}
 
 
 def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:

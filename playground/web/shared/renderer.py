@@ -249,12 +249,9 @@ class _Renderer:
                     components.draw_plot(drawn.key, drawn.figure, alt=drawn.alt)
             if frame is not None:
                 frame.draw()
-            saving.draw_save_menu(drawn)  # the style puts it at the caption's end
+            saving.draw_save_menu(drawn, partial(_draw_numbers, drawn))  # the style puts it at the caption's end
             st.caption(drawn.caption)
             saving.draw_way_out(drawn.key)
-        if drawn.table is not None:
-            chooser = _row_chooser(drawn.chart.on_row, drawn.table)
-            panels.draw_numbers(drawn.key, drawn.table, drawn.chart.table_title, on_row=chooser)
 
 
 def _draw_menu(menu: Menu) -> None:
@@ -335,4 +332,20 @@ def _draw_table(table: Table[S], scene: Scene[S]) -> None:
         height = _HEADER + table.row_height * min(len(frame), table.most_rows)
     looks: dict[str, Any] = {"height": height, "row_height": table.row_height, "placeholder": table.missing}
     hidden = not table.shows_index
-    panels.show_table(table.key, frame, on_row=chooser, hide_index=hidden, column_config=formats, **looks)
+    _show_table(table.key, frame, on_row=chooser, hide_index=hidden, column_config=formats, **looks)
+    saving.draw_table_button(table.key, frame)
+
+
+def _draw_numbers(drawn: Drawn) -> None:
+    if drawn.table is not None:
+        _show_table(f"{drawn.key}_table", drawn.table(), on_row=_row_chooser(drawn.chart.on_row, drawn.table))
+
+
+def _show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
+    def take() -> None:
+        cells = st.session_state[key]["selection"]["cells"]  # none after a second click on the same cell
+        if cells and on_row is not None:
+            on_row(int(cells[0][0]))
+
+    clicks: dict[str, Any] = {} if on_row is None else {"on_select": take, "selection_mode": "single-cell"}
+    st.dataframe(table, key=key, **clicks, **options)

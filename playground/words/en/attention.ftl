@@ -23,7 +23,6 @@ grid =
     .alt = Thumbnails of attention: { $layers } × { $heads } heads, layers in rows
     .caption = **Every head.** Row = layer, column = head. Click one to open it.
     .click = The open head. Arrow keys open its neighbours.
-    .table = The largest weight of each head: layers in rows
 
 linking = Heads that link { $query } to { $key }, the strongest first
     .head = Layer { $layer }, head { $head }: { $weight }
@@ -71,8 +70,6 @@ moved = Behind $W_O$ this is { $share } % of attention's output, all heads toget
 view = Look closer
     .title = Look closer: five more views of the heads
     .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. heads that link: all heads by one weight. what heads are known for: their habits.
-row =
-    .table = The numbers: click a row to choose its key
 lines =
     .alt = Lines from each query to the keys it attends to most, query { $query } in colour
     .caption = Lines join each query (left) to its strongest keys (right), at most { $most }, from weight { NUM($least) } on; { $query } is in colour. Long texts: the tokens near the query are drawn. Click a line or a token.

@@ -50,7 +50,7 @@ changes-full = A link holds at most { $most } changes: undo some above first.
 changes-wait = Waits until there is a sentence that the model can run.
 no-changes = This page shows the model without these changes.
 
-save = Save this chart
+save = Numbers and pictures
 too-many = Its numbers are too many for a CSV file.
 embed = As a live embed, on the sites that this server's operator has listed:
 way-out = [Open in the playground]({ $link })

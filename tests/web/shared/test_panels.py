@@ -27,7 +27,7 @@ from tests.web.app_test import (
 
 
 def test_the_code_behind_attention_is_the_running_source_and_its_numbers_can_be_read() -> None:
-    app = open_panels(open_page("attention"), "attention_code", "attention_pattern_open")
+    app = open_panels(open_page("attention"), "attention_code", "attention_pattern_save_menu")
     assert inspect.getsource(attend).strip() in [code.value.strip() for code in app.code]
     assert "`playground.model.attention`" in captions(app)
     (numbers,) = app.dataframe
