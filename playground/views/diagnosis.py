@@ -91,7 +91,7 @@ def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[
     of_keys = first.name.endswith(("scores", "pattern"))
     across: Axis[Diagnosis] = Axis("key", lambda _: names[columns]) if of_keys else Axis("number", first=columns.start)
     charts = []
-    for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", apart, [apart])):
+    for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", apart, [apart, -apart])):
         title = say("diagnosis", "map", title=key)
         chart = tensor_map(
             values,

@@ -184,7 +184,6 @@ def _axis_look(axis: Axis[S], size: int, **look: Any) -> Mapping[str, Any]:
 # --- vectors
 
 SHOWN = 8
-
 MOST_VECTORS = 16
 
 
