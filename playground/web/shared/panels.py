@@ -407,7 +407,8 @@ def draw_numbers(
     if panel.open:
         with panel:
             made = table()
-            st.dataframe(made, key=f"{key}_table", **_row_clicks(f"{key}_table", on_row))
+            looks: Any = {"_index": {"width": 24 + 7 * max(map(len, map(str, [made.index.name, *made.index])))}}
+            st.dataframe(made, key=f"{key}_table", column_config=looks, **_row_clicks(f"{key}_table", on_row))
             draw_table_button(key, made)
 
 
