@@ -356,6 +356,7 @@ def _show_known_for(scene: Heads, options: Options) -> Iterator[Item]:
         key="known_for",
         frame=lambda _: pd.DataFrame({"known for": names, **scores}, heads),
         formats=dict.fromkeys(habits.scores, "%.2f"),
+        widths={"known for": 120},
         compares=False,
         on_row=_open_head,
     )

@@ -87,11 +87,11 @@ def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[
     rows, columns = map(_choose_window, first.place[-2:], ours.shape[-2:])
     both = [each.float().numpy()[first.place[:-2]][rows, columns] for each in (theirs, ours)]
     with np.errstate(invalid="ignore"):  # ∞ − ∞
-        apart: Array = both[0] - both[1]
+        gap: Array = both[0] - both[1]
     of_keys = first.name.endswith(("scores", "pattern"))
     across: Axis[Diagnosis] = Axis("key", lambda _: names[columns]) if of_keys else Axis("number", first=columns.start)
     charts = []
-    for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", apart, [apart])):
+    for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", gap, [gap, -gap])):
         title = say("diagnosis", "map", title=key)
         chart = tensor_map(
             values,

@@ -23,7 +23,7 @@ from playground.charts.chart import (
     Table,
     fill_panel,
 )
-from playground.charts.colour_scales import Colours, from_zero
+from playground.charts.colour_scales import Colours
 from playground.charts.heads import FOR_FINGERS, head_map, shrink
 from playground.charts.names import escape_markdown, quote_place, quote_token
 from playground.charts.scene import Scene
@@ -178,7 +178,6 @@ def show_attention(pair: Pair, options: Options) -> Iterator[Item]:
         allowed=lambda _: pair.run.allowed(attention) & ~queries.padding[:, None],
         tokens=lambda _: queries.tokens,
         keys=lambda _: keys.tokens,
-        colours=from_zero,
         places=(position if is_step else "", ""),
         chosen={position: _chosen_position(pair, options)} if is_step else {},
         click=say("encoder_decoder", "pattern.click") if is_step else "",

@@ -128,7 +128,8 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     if is_ladder:
         answer, about = say("parts", "answer-ladder", **find_climb(shares)), say("parts", "table-ladder")
     else:
-        answer, about = say("parts", "answer", **find_worst(shares)), say("parts", "table-single")
+        answer = say("parts", "answer", **find_worst(shares))
+        about = say("parts", "table-single", **vars(Spec().config))
     yield Paragraph(answer, "answer")
     yield _capability_table(place, {place: row, "parts_column": column}, about)
     cell = {"name": shares.names[row], "capability": list(CAPABILITIES.values())[column].title}

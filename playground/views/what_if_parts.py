@@ -17,6 +17,7 @@ from playground.charts.chart import (
     Button,
     Columns,
     Control,
+    Group,
     Heatmap,
     Item,
     Options,
@@ -154,7 +155,7 @@ def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> It
         part, effect, median = found
         told |= {"part": names(part), "effect": effect, "median": median, "after": before + effect}
         yield Paragraph(say("what_if", f"largest-{case}", **told), "answer")
-    yield chart
+    yield Group("", (chart,))  # below the switch of views
     yield offer_changes(lab, "whatif_switch", offers)
 
 
@@ -270,7 +271,7 @@ def show_patches(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> 
         told = {"token": quote_place(tokens, at), "depth": depth, "share": share, "other": other}
         yield Paragraph(say("what_if", "patch-nearest", **told), "answer")
     changed = sentences.changed_tokens(lab.batch, sentence, source)
-    yield map_patches(shares, tokens, lab.batch.tokens[source], changed, other)
+    yield Group("", (map_patches(shares, tokens, lab.batch.tokens[source], changed, other),))
     label = say("what_if", "offer-patch", token=quote_place(tokens, focus.query), layer=focus.layer)
     patch = Change("patch", focus.layer, None, ("out", focus.query, source))
     yield offer_changes(lab, "whatif_patch", {label: [patch]})

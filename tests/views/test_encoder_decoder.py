@@ -77,7 +77,7 @@ def test_the_chosen_head_is_the_runs_own_and_padding_is_grey(attention: str, lin
     drawn = draw_chart(chart(show_attention(pair, chosen), "encdec_pattern"), Scene(pair)).now
     cells, weights = drawn.figure["data"][0], run.patterns[attention][2, 3]
     seen = run.allowed(attention) & ~queries.padding[:, None]
-    np.testing.assert_array_equal(cells["z"], np.where(seen, weights, np.float32(np.nan)))
+    np.testing.assert_array_equal(cells["customdata"], np.where(seen, weights, np.float32(np.nan)))
     assert [len(cells[axis]) for axis in "yx"] == [len(queries.tokens), len(keys.tokens)]
     assert drawn.least_width > LEAST_CELL * len(keys.tokens)
     last = run.target.n_real - 1

@@ -27,7 +27,7 @@ _WIDEST = 1_400
 
 
 def draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
-    """Draw the present numbers, the pinned ones, and the difference."""
+    """Draw the present numbers, the pinned ones, and the difference if there is one."""
     now, shown = _read(chart, scene.now)
     caption = join_sentences(chart.caption, chart.reading(scene.now))
     if scene.pinned is None:
@@ -49,7 +49,7 @@ def draw_heatmap(chart: Heatmap[S], scene: Scene[S]) -> Drawing:
     caption = f"**Now − pinned.** Violet: {chart.more} now. Orange: {chart.more} in the pinned settings."
     colours = colour_scales.around_zero([_colour(change, either)])
     difference = _draw_side(beside, scene.now, change, either, colours, caption, "difference")
-    return Drawing(first, (pinned, difference))
+    return Drawing(first, (pinned, difference) if change.any() else (pinned,))
 
 
 def _read(chart: Heatmap[S], subject: S) -> tuple[Array, Mask | None]:
@@ -184,7 +184,6 @@ def _axis_look(axis: Axis[S], size: int, **look: Any) -> Mapping[str, Any]:
 # --- vectors
 
 SHOWN = 8
-
 MOST_VECTORS = 16
 
 

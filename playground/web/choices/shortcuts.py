@@ -8,18 +8,7 @@ import streamlit as st
 from playground.language.text import english_tokenizer
 from playground.link import params
 from playground.link.kinds import MAX_CHANGES, Changes, MadeChange
-from playground.link.params import (
-    ARCHITECTURE,
-    DEFAULT_TEXT,
-    FOCUS,
-    LOCKED,
-    OWN,
-    PARAMS,
-    SHARED,
-    SMALL,
-    TASK_TITLES,
-    write_all,
-)
+from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, LOCKED, OWN, PARAMS, SHARED, write_all
 from playground.link.query import read, shape_to_train, values_of_preset
 from playground.model.changes import Change
 from playground.text import split_sentences
@@ -28,6 +17,7 @@ from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import setup
 from playground.web.choices.setup import current_setup, current_value, keep_replaced
 from playground.web.session import caches
+from playground.words import say
 
 
 def replace_text(text: str, *, by_second_field: bool = False) -> None:
@@ -87,7 +77,7 @@ def swap_pinned() -> None:
 
 def apply_preset(name: str, *, small: bool = False, **others: Any) -> None:
     """Choose a preset with random weights, and other values; `small`: in a size that can be trained."""
-    size = SMALL if small else {}
+    size = params.SMALL if small else {}
     choose_values({"weights": "random", **preset_values(name), **size, **others})
 
 
@@ -104,7 +94,7 @@ def change_trained_shape(key: str, value: Any) -> None:
 
 def use_task_defaults() -> None:
     """Set the chosen task's defaults; settings for which no task has one stay as they are."""
-    defaults = TASKS[TASK_TITLES[st.session_state["training_task"]]].defaults
+    defaults = TASKS[params.TASK_TITLES[st.session_state["training_task"]]].defaults
     for name in {name for task in TASKS.values() for name in task.defaults}:
         key = f"training_{name}"
         st.session_state[key] = defaults.get(name, OWN[key].default)
@@ -148,8 +138,11 @@ def knows(text: str) -> bool:
 
 def leave_minilm(key: str, value: Any) -> None:
     """Choose the small English with the one change that was made on MiniLM's control."""
+    text = current_value("text")
     choose_english(**{key: value})
     setup.note_replaced("weights", "minilm")
+    if current_value("text") != text:
+        setup.note_moment([say("sidebar", "text-replaced")], setup.session_choices().page, is_new=True)
 
 
 def weights_chosen() -> None:

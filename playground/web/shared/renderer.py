@@ -315,8 +315,7 @@ def take_click(container: str, sides: Sequence[Side | None]) -> None:
 
 
 def _draw_table(table: Table[S], scene: Scene[S]) -> None:
-    chooser = _row_chooser(table.on_row, lambda: draw_table(table, scene))
-    frame = draw_table(table, scene)
+    frame, chooser = draw_table(table, scene), _row_chooser(table.on_row, lambda: draw_table(table, scene))
     if table.is_markdown:
         with st.container(key=table.key):
             st.table(frame)

@@ -31,6 +31,7 @@ label-residual = residuals
 help-residual = Each part adds to its input instead of replacing it.
 
 minilm-moves = MiniLM's shape is fixed: moving a control opens a small encoder, trained on simple English.
+text-replaced = Your text was replaced by one that this small encoder knows. **Undo** brings your text and MiniLM back.
 minilm-train = MiniLM is too large to train here: the controls show its kind in small, which is trained instead.
 
 nearest = :orange-badge[nobody has trained this one yet] The page shows the nearest that is there: **{ $name }**.

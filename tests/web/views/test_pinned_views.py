@@ -27,7 +27,7 @@ def page(name: str, **query: object) -> AppTest:
     ("name", "query", "drawn"),
     [
         ("attention", {"attention_view": "entropy"}, {"attention_entropy_pinned", "attention_entropy_difference"}),
-        ("norms", {"norms_closer": True}, {"norms_by_token_pinned", "norms_by_token_difference"}),
+        ("norms", {"norms_closer": True}, {"norms_by_token_pinned"}),
         ("step_by_step", {"step_stage": "feed-forward"}, {"step_pinned"}),
         ("positions", {"positions_table": True, "positions": "learned"}, {"position_table_difference"}),
     ],
