@@ -397,37 +397,6 @@ def _hide() -> None:
         st.session_state["mask"] = place
 
 
-<<<<<<< HEAD
-=======
-def draw_numbers(
-    key: str, table: Callable[[], pd.DataFrame], label: str, *, on_row: Callable[[int], None] | None = None
-) -> None:
-    """Show a table in an expander, made when that is opened."""
-    panel = st.expander(label, icon=":material/table:", key=f"{key}_open", on_change="rerun")
-    if panel.open:
-        with panel:
-            made = table()
-            looks: Any = {"_index": {"width": 24 + 7 * max(map(len, map(str, [made.index.name, *made.index])))}}
-            st.dataframe(made, key=f"{key}_table", column_config=looks, **_row_clicks(f"{key}_table", on_row))
-            draw_table_button(key, made)
-
-
-def show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
-    """Show a table with options of `st.dataframe` and a CSV button; `on_row` takes a clicked row's number."""
-    st.dataframe(table, key=key, **_row_clicks(key, on_row), **options)
-    draw_table_button(key, table)
-
-
-def _row_clicks(key: str, on_row: Callable[[int], None] | None) -> dict[str, Any]:
-    def take() -> None:
-        cells = st.session_state[key]["selection"]["cells"]  # none after a second click on the same cell
-        if cells and on_row is not None:
-            on_row(int(cells[0][0]))
-
-    return {} if on_row is None else {"on_select": take, "selection_mode": "single-cell"}
-
-
->>>>>>> list
 def fold_settings(key: str, title: str, names: Iterable[str]) -> ExpanderContainer:
     """Return an expander for parameters' widgets, open if a link has set one."""
     if key not in st.session_state:  # once a session: else it would open or close under the visitor's hands

@@ -337,7 +337,10 @@ def _draw_table(table: Table[S], scene: Scene[S]) -> None:
 
 def _draw_numbers(drawn: Drawn) -> None:
     if drawn.table is not None:
-        _show_table(f"{drawn.key}_table", drawn.table(), on_row=_row_chooser(drawn.chart.on_row, drawn.table))
+        made = drawn.table()
+        looks: Any = {"_index": {"width": 24 + 7 * max(map(len, map(str, [made.index.name, *made.index])))}}  # its text
+        chooser = _row_chooser(drawn.chart.on_row, drawn.table)
+        _show_table(f"{drawn.key}_table", made, on_row=chooser, column_config=looks)
 
 
 def _show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
