@@ -279,7 +279,8 @@ def _show_contributions(subject: Sentences, pooling: Pooling, pair: Pair) -> Ite
     counted = [token_weights(depths.padding[side], pooling) > 0 for side in sides]
     parts = token_contributions(one, other, pooling)[np.ix_(*counted)]
     tokens = [[depths.tokens[side][i] for i in np.flatnonzero(kept)] for side, kept in zip(sides, counted, strict=True)]
-    row, column = (int(place) for place in np.unravel_index(np.abs(parts).argmax(), parts.shape))
+    strongest = np.abs(parts).round(5).argmax()  # processors round ties differently
+    row, column = (int(place) for place in np.unravel_index(strongest, parts.shape))
     first, second = quote_place(tokens[0], row), quote_place(tokens[1], column)
     told = say("similarity", "tokens.reading", sum=parts.sum(), row=first, column=second, strongest=parts[row, column])
     sums = [_token_sums(place, sides[place], tokens[place], parts.sum(axis=1 - place)) for place in range(2)]
@@ -338,7 +339,7 @@ def _word_changes(which: str, side: int, left_out: list[tuple[str, int | None, f
     words, places, cosines = zip(*left_out, strict=True)
     after = np.array(cosines)
     changes = after - cosine
-    shown, largest = keep_largest(changes), int(np.abs(changes).argmax())
+    shown, largest = keep_largest(changes), int(np.abs(changes).round(5).argmax())
     pairs = zip(map(shortened, words), places, strict=True)
     names = [word if place is None else name_place(word, place) for word, place in pairs]
     told = {"word": quote_token(words[largest]), "before": cosine, "after": after[largest]}
