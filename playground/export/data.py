@@ -217,8 +217,8 @@ _RAISED = str.maketrans("0123456789+-−", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻
 def plain_label(text: str | None) -> str:
     """A figure's label as plain text."""
     text = re.sub(r"<br\s*/?>", "\n", text or "")
-    text = re.sub("<sup>(.*?)</sup>", lambda found: found[1].translate(_RAISED), text)
-    return html.unescape(re.sub(r"</?[a-z]+[^<>]*>", "", text))
+    text = re.sub("<sup>([^<]*)</sup>", lambda found: found[1].translate(_RAISED), text)
+    return html.unescape(re.sub(r"</?[a-z][^<>]*>", "", text))
 
 
 def _axis(figure: go.Figure, trace: Any, letter: str) -> str:
