@@ -111,9 +111,9 @@ def number_by_head(**chart: Any) -> Heatmap[Any]:
 def tensor_map(values: Array, shared: Sequence[Array], **chart: Any) -> Heatmap[Any]:
     """Return a tensor (R, C), in colours shared with `shared`: around 0 if any number is negative."""
     finite = np.where(np.isfinite(values), values, np.nan)
-    options: dict[str, Any] = {"bar": "value", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
     scale = colour_scales.around_zero if any((each < 0).any() for each in shared) else colour_scales.from_zero
-    return Heatmap(values=lambda _: finite, colours=lambda _: scale(shared), **options | chart)
+    options: dict[str, Any] = {"bar": "value", "hover": "%{y}, %{x}", "more": "a larger number", "compares": False}
+    return Heatmap(values=lambda _: finite, **options | {"colours": lambda _: scale(shared)} | chart)
 
 
 # --- thumbnails

@@ -7,6 +7,7 @@ import pandas as pd
 from torch import Tensor
 
 from playground.charts.chart import Axis, Button, Columns, Item, Panel, Paragraph, Table
+from playground.charts.colour_scales import around_zero
 from playground.charts.figure import Array
 from playground.charts.heads import tensor_map
 from playground.charts.names import quote_token, token_names
@@ -91,11 +92,13 @@ def _show_maps(first: Difference, theirs: Tensor, ours: Tensor, names: Sequence[
     of_keys = first.name.endswith(("scores", "pattern"))
     across: Axis[Diagnosis] = Axis("key", lambda _: names[columns]) if of_keys else Axis("number", first=columns.start)
     charts = []
-    for key, values, shared in (("yours", both[0], both), ("ours", both[1], both), ("difference", gap, [gap, -gap])):
+    for key, values in (("yours", both[0]), ("ours", both[1]), ("difference", gap)):
+        look = {"colours": around_zero} if key == "difference" else {}
         title = say("diagnosis", "map", title=key)
         chart = tensor_map(
             values,
-            shared,
+            both,
+            **look,
             key=f"diagnosis_{key}",
             alt=say("diagnosis", "map.alt", tensor=first.name, title=title),
             caption=f"**{title}.**",

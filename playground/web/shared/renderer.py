@@ -281,12 +281,6 @@ def _take_line(key: str) -> None:
     move_focus(**components.clicked_tokens(key))
 
 
-def _row_chooser(
-    on_row: Callable[[Any], Mapping[str, Any]] | None, table: Callable[[], pd.DataFrame]
-) -> Callable[[int], None] | None:
-    return None if on_row is None else lambda row: choose_places(**on_row(table().index[row]))
-
-
 def _frame(drawn: Drawn, focus: Focus) -> CellFrame | None:
     if (ranges := drawn.cells) is None:
         return None
@@ -315,7 +309,7 @@ def take_click(container: str, sides: Sequence[Side | None]) -> None:
 
 
 def _draw_table(table: Table[S], scene: Scene[S]) -> None:
-    frame, chooser = draw_table(table, scene), _row_chooser(table.on_row, lambda: draw_table(table, scene))
+    frame = draw_table(table, scene)
     if table.is_markdown:
         with st.container(key=table.key):
             st.table(frame)
@@ -331,7 +325,7 @@ def _draw_table(table: Table[S], scene: Scene[S]) -> None:
         height = _HEADER + table.row_height * min(len(frame), table.most_rows)
     looks: dict[str, Any] = {"height": height, "row_height": table.row_height, "placeholder": table.missing}
     hidden = not table.shows_index
-    _show_table(table.key, frame, on_row=chooser, hide_index=hidden, column_config=formats, **looks)
+    _show_table(table.key, frame, table.on_row, hide_index=hidden, column_config=formats, **looks)
     saving.draw_table_button(table.key, frame)
 
 
@@ -339,15 +333,18 @@ def _draw_numbers(drawn: Drawn) -> None:
     if drawn.table is not None:
         made = drawn.table()
         looks: Any = {"_index": {"width": 24 + 7 * max(map(len, map(str, [made.index.name, *made.index])))}}  # its text
-        chooser = _row_chooser(drawn.chart.on_row, drawn.table)
-        _show_table(f"{drawn.key}_table", made, on_row=chooser, column_config=looks)
+        _show_table(f"{drawn.key}_table", made, drawn.chart.on_row, column_config=looks)
 
 
-def _show_table(key: str, table: pd.DataFrame, *, on_row: Callable[[int], None] | None = None, **options: Any) -> None:
+def _show_table(
+    key: str, table: pd.DataFrame, on_row: Callable[[Any], Mapping[str, Any]] | None, **options: Any
+) -> None:
+    index = table.index
+
     def take() -> None:
         cells = st.session_state[key]["selection"]["cells"]  # none after a second click on the same cell
         if cells and on_row is not None:
-            on_row(int(cells[0][0]))
+            choose_places(**on_row(index[int(cells[0][0])]))
 
     clicks: dict[str, Any] = {} if on_row is None else {"on_select": take, "selection_mode": "single-cell"}
     st.dataframe(table, key=key, **clicks, **options)

@@ -62,15 +62,14 @@ def draw_save_menu(drawn: Drawn, draw_numbers: Callable[[], None]) -> None:
     menu = st.popover(label, icon=icon, type="tertiary", key=f"{key}_save_menu", on_change="rerun")
     if not menu.open:
         return
+    name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
     with menu:
         draw_numbers()
-    name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
-    with menu, st.container(horizontal=True, gap="small"):
-        if not isinstance(drawn.chart, HeadLines | LabelledBars):
-            draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
-        if rows is not None:
-            _draw_csv_button(f"{key}_save_csv", name, rows)
-    with menu:
+        with st.container(horizontal=True, gap="small"):
+            if not isinstance(drawn.chart, HeadLines | LabelledBars):
+                draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)
+            if rows is not None:
+                _draw_csv_button(f"{key}_save_csv", name, rows)
         if rows is None:
             st.caption(say("frame", "too-many"))
         st.caption(say("frame", "embed"))
