@@ -14,8 +14,7 @@ from tests.views.every_figure import FOLDS
 SMALL = "weights=random&tokenizer=word&d_model=16&n_heads=4&n_layers=2&text=one+two+three+two%0Afive"
 CHARTS = {
     "overview": set(),
-    "attention": {"attention_pattern", "head_pinned", "attention_grid", "attention_lines", "attention_lines_pinned",
-                   "why_parts", "why_key_sources"},
+    "attention": {"attention_pattern", "head_pinned", "attention_grid", "attention_lines", "attention_lines_pinned"},
     "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norms_by_token", "norms_by_token_pinned"},
     "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length",
                    "capability_by_parameters"},

@@ -48,7 +48,7 @@ def token_axis(tokens: Callable[[S], Sequence[str]], place: str = "query", title
 
 @dataclass(frozen=True, kw_only=True)
 class Chart(Generic[S]):
-    """What every chart has; captions are markdown."""
+    """What every chart has; captions are markdown, `controls` stand in its menu."""
 
     key: str
     alt: str
@@ -70,6 +70,7 @@ class Chart(Generic[S]):
     """What a click on a table's row chooses."""
     chosen: Mapping[str, int] = field(default_factory=dict)
     """The page's own places of the frame."""
+    controls: tuple["Control", ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -194,8 +194,6 @@ _IN_PANELS = {
     "step_ways": "step_path",
     "similarity_how": "similarity_pooling",
     "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
-    "attention_drawing": "attention_show attention_hide attention_colours",
-    "attention_steps": "attention_why",
     "attention_closer": "attention_view",
     "norms_closer": "norms_view norms_norm norms_by_token norm_numbers_1 norm_numbers_2",
     "positions_closer": "positions_view",
@@ -220,7 +218,7 @@ ENCODERS = (
 
 _OFF = {
     "overview": "shapes",
-    "attention": "hide drawing steps closer",
+    "attention": "hide closer",
     "norms": "closer",
     "positions": "table closer",
     "step": "dropout ways",
@@ -243,8 +241,13 @@ OWN: dict[str, Param] = {
         ("the sentences that you typed", f"the batch of {SHORT_TITLES['C']}"),
     ),
     "attention_show": choice("one head", ("one head", "average of heads")),
-    "attention_view": choice("lines", ("lines", "ranking", "entropy", "heads that link", "what heads are known for")),
-    "attention_why": choice("sources", ("sources", "swap two words", "what it moves")),
+    "attention_view": choice(
+        "lines",
+        (
+            *("lines", "ranking", "entropy", "heads that link", "what heads are known for"),
+            *("sources", "swap two words", "what it moves"),
+        ),
+    ),
     "attention_rival": choice(AUTOMATIC, (AUTOMATIC, MEAN, *map(str, range(MAX_TOKENS)))),
     "attention_colours": choice("square root", ("square root", "linear")),
     "norms_view": choice("tokens", ("tokens", "statistics", "by hand")),

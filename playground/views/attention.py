@@ -1,6 +1,7 @@
 """Who attends to whom: the answer, one head large, every head small, and a closer view that `attention_view` names."""
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,6 @@ from playground.charts.chart import (
     Lines,
     Mask,
     Options,
-    Panel,
     Paragraph,
     Table,
     fill_panel,
@@ -58,7 +58,7 @@ from playground.link.opening import Focus, LinkedView
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
 from playground.text.wording import write_weight
-from playground.views.attention_why import answer_why, is_hidden
+from playground.views.attention_why import STEPS, answer_why, explain_cell, is_hidden
 from playground.views.scenes import offer_changes, scene_of
 from playground.words import say
 
@@ -79,23 +79,16 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
     case, numbers = find_answer(scene.now.run, scene.focus, options)
     yield Paragraph(say("attention", f"answer-{case}", **numbers), "answer")
     linking = _list_linking_heads(scene.now.run, scene.focus)
-    drawing = tuple(
-        Control(f"attention_{name}", say("attention", f"draw-{name}"), say("attention", f"draw-{name}.help"))
-        for name in ("show", "colours", "hide")
-    )
-    large = (_pattern_map(scene, options), Panel("attention_drawing", say("attention", "drawing"), drawing))
+    large = (_pattern_map(scene, options),)
     if options["attention_show"] == AVERAGE:
         every_head = Group("", (_all_heads(scene, options),), is_late=True)
         yield Group("attention_top", (linking, Columns((large, (every_head,)))))
     else:
-        why, steps = answer_why(scene, options)
-        beside = Group("beside_map", (why, *_show_quick_changes(scene)))
+        beside = Group("beside_map", (answer_why(scene, options), *_show_quick_changes(scene)))
         yield Group("attention_top", (linking, Columns((large, (beside,)))))
         yield _all_heads(scene, options)
-        yield steps
-    choice = Control("attention_view", say("attention", "view"), say("attention", "view.help"))
-    title, show = say("attention", "view.title"), VIEWS[options["attention_view"]]
-    yield fill_panel(options, "attention_closer", title, lambda: (choice, *show(scene, options)))
+    show = partial(_look_closer, scene, options)
+    yield fill_panel(options, "attention_closer", say("attention", "view.title"), show)
 
 
 def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:
@@ -194,6 +187,10 @@ def _pattern_map(scene: Heads, options: Options) -> Heatmap[Lab]:
         click=CLICK_CELL,
         nearest=lambda pinned: _name_nearest(pinned.run, focus, options),
         saved_as=f"attention_{name}",
+        controls=tuple(
+            Control(f"attention_{each}", say("attention", f"draw-{each}"), say("attention", f"draw-{each}.help"))
+            for each in ("show", "colours", "hide")
+        ),
         **FOR_FINGERS,
     )
 
@@ -229,6 +226,15 @@ def _all_heads(scene: Heads, options: Options) -> HeadGrid[Lab]:
 
 
 # --- closer views
+
+
+def _look_closer(scene: Heads, options: Options) -> Iterator[Item]:
+    yield Control("attention_view", say("attention", "view"), say("attention", "view.help"))
+    name = options["attention_view"]
+    if name in VIEWS:
+        yield from VIEWS[name](scene, options)
+    elif not is_hidden(scene.now.run, scene.focus):  # the top says so
+        yield from STEPS[name](explain_cell(scene.now, scene.focus, options["attention_rival"]), scene.now)
 
 
 def _show_lines(scene: Heads, options: Options) -> Iterator[Item]:
@@ -380,4 +386,4 @@ VIEWS: Mapping[str, Callable[[Heads, Options], Iterator[Item]]] = {
     "heads that link": _show_linking_heads,
     "what heads are known for": _show_known_for,
 }
-"""By the value of `attention_view`."""
+"""By the value of `attention_view`; the others are STEPS."""

@@ -30,16 +30,13 @@ from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.charts.chart import (
     Button,
-    Control,
     Group,
     Item,
     LabelledBars,
     Menu,
     Options,
-    Panel,
     Paragraph,
     Table,
-    fill_panel,
 )
 from playground.charts.draw import bars
 from playground.charts.figure import Array
@@ -143,17 +140,16 @@ def ask_why(run: Run, focus: Focus) -> str:
     return say("attention", f"question-{case}", query=query, key=key)
 
 
-def answer_why(scene: Scene[Lab], options: Options) -> tuple[Group, Panel]:
-    """Return the answer, and the steps of the computation."""
-    lab, run, found = scene.now, scene.now.run, None
-    if lab.state.is_random and not options["attention_steps"]:
+def answer_why(scene: Scene[Lab], options: Options) -> Group:
+    """Return the answer; of random weights, a way to trained ones."""
+    lab, run = scene.now, scene.now.run
+    if lab.state.is_random:
         items = [Paragraph(say("attention", "random")), _open_trained(lab)]
     elif is_hidden(run, scene.focus):
         items = [Paragraph(ask_why(run, scene.focus), "header"), Paragraph(say("attention", "hidden"))]
     else:
-        found = explain_cell(lab, scene.focus, options["attention_rival"])
-        items = [*_describe(found)]
-    return Group("why", tuple(items)), _fold_steps(lab, found, options)
+        items = [*_describe(explain_cell(lab, scene.focus, options["attention_rival"]))]
+    return Group("why", tuple(items))
 
 
 def _open_trained(lab: Lab) -> Item:
@@ -219,15 +215,6 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
 
 
 # --- the computation behind the cell
-
-
-def _fold_steps(lab: Lab, found: Explanation | None, options: Options) -> Panel:
-    def show() -> Iterator[Item]:
-        yield Control("attention_why", say("attention", "steps.show"), say("attention", "steps.help"))
-        if found is not None:
-            yield from STEPS[options["attention_why"]](found, lab)
-
-    return fill_panel(options, "attention_steps", say("attention", "steps"), show)
 
 
 def _show_sources(found: Explanation, lab: Lab) -> Iterator[Item]:
@@ -317,4 +304,4 @@ STEPS: Mapping[str, Callable[[Explanation, Lab], Iterator[Item]]] = {
     "swap two words": _show_swap,
     "what it moves": _show_moved,
 }
-"""By the value of `attention_why`."""
+"""By the value of `attention_view`."""

@@ -71,10 +71,10 @@ def test_pages_come_back_as_they_were(stack: ExitStack, tmp_path: Path, browser:
         upstream.on_message(answer)
 
     visitor.page.route_web_socket("**/_stcore/stream", pass_on)
-    visitor.open("/attention?weights=random&n_layers=2&layer=1&head=3")
+    visitor.open("/attention?weights=random&n_layers=2&layer=1&head=3&attention_closer=true")
     visitor.type_text("a sentence that must come back")
     visitor.settled().press("n_layers", "ArrowRight")
-    visitor.settled().choose("attention_show", "average of heads")
+    visitor.settled().choose("attention_view", "ranking")
     before = shown(visitor.settled())
     away_until = time.monotonic() + FORGETS + 1
     n_before = len(sockets)

@@ -23,7 +23,7 @@ from playground.training.tasks import TASKS
 from playground.web.choices.shortcuts import preset_values
 
 OFF = """untrained gated qk_norm share_layers final_norm scale_embeddings fused_qkv causal overview_shapes
-attention_hide attention_drawing attention_steps attention_closer norms_closer positions_table
+attention_hide attention_closer norms_closer positions_table
 positions_closer step_dropout step_ways whatif_more whatif_tokens whatif_chosen
 compare_head gradient_six parameters_formulas parameters_costs parameters_bought
 tutorials_mistakes tutorials_five tutorials_differences encdec_show_training encdec_show_masks
@@ -44,7 +44,7 @@ regularisers_patience=5 regularisers_token_masking=0.1 regularisers_clip=1.0 reg
 regularisers_dropout_residual=0.1 parts_row=12 parts_rung=8 parts_column=2 similarity_first=1 similarity_second=2"""
 WORDS = """weights=minilm,tokenizer=wordpiece,norm_placement=post,norm=layer,activation=gelu,positions=learned
 head_merge=transpose,initialisation=xavier,overview_batch=this text,attention_show=one head,attention_view=lines
-attention_why=sources,attention_rival=automatic,attention_colours=square root
+attention_rival=automatic,attention_colours=square root
 norms_view=tokens,positions_view=this sentence
 step_path=as the data moves,step_stage=embedding,whatif_view=what followed
 whatif_parts=heads,whatif_on=sentence vector

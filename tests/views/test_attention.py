@@ -15,10 +15,11 @@ from playground.charts.names import name_place
 from playground.charts.scene import Scene
 from playground.link.lab import Lab
 from playground.link.opening import Focus
+from playground.link.params import PARAMS
 from playground.text import characters
 from playground.text.wording import write_number, write_share
-from playground.views.attention import VIEWS, find_answer, habits_in_probes, show_attention
-from playground.views.attention_why import STEPS, ask_why, explain_cell, find_reason, find_swap
+from playground.views.attention import find_answer, habits_in_probes, show_attention
+from playground.views.attention_why import ask_why, explain_cell, find_reason, find_swap
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of
 
@@ -26,8 +27,7 @@ TEXT = "abcab"
 FOCUS = Focus(1, 2, 3, 1)
 OPTIONS: dict[str, Any] = {
     "attention_show": "one head", "attention_colours": "square root", "attention_hide": False,
-    "attention_view": "lines", "attention_why": "sources", "attention_rival": "automatic",
-    "attention_steps": True, "attention_closer": True,
+    "attention_view": "lines", "attention_rival": "automatic", "attention_closer": True,
 }  # fmt: skip
 
 
@@ -67,11 +67,11 @@ def test_the_map_is_one_head_or_the_average_beside_the_pinned_one() -> None:
 
 def test_the_answer_stands_first_and_what_is_folded_makes_nothing() -> None:
     now, _ = subject()
-    first, *others = show_attention(Scene(now, FOCUS), OPTIONS | {"attention_closer": False, "attention_steps": False})
+    first, *others = show_attention(Scene(now, FOCUS), OPTIONS | {"attention_closer": False})
     assert isinstance(first, Paragraph)
     assert first.kind == "answer"
     keys = [getattr(each, "key", "") for each in parts_of(others)]
-    order = ["linking_0", "attention_pattern", "attention_show", "why_parts", "quick_0", "attention_grid"]
+    order = ["linking_0", "attention_pattern", "why_parts", "quick_0", "attention_grid"]
     assert [key for key in keys if key in order] == order
     assert not {"why_key_sources", "attention_lines"} & set(keys)
 
@@ -141,13 +141,13 @@ def test_a_head_is_switched_off_or_its_link_cut_and_what_moved_is_said() -> None
 
 def test_random_weights_have_no_why_but_a_way_to_trained_ones() -> None:
     random = lab_of(Encoder(ModelConfig(**SMALL), 0), [TEXT], weights="random")
-    items = show(Scene(random, FOCUS), attention_steps=False)
+    items = show(Scene(random, FOCUS), attention_closer=False)
     assert not [each for each in items if isinstance(each, LabelledBars)]
     chosen = chart(items, "open_trained").chooses
     assert (chosen["weights"], chosen["n_layers"]) == ("english", 2)
 
 
-@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("view", PARAMS["attention_view"].options)
 def test_every_view_has_something_to_show_of_one_token(view: str) -> None:
     now, _ = subject("a", norm="none")
     assert show(Scene(now), attention_view=view)
@@ -185,7 +185,7 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
     # Position 4 comes later than the query, so the strongest other key takes its place.
     others = {"automatic": strongest, "mean": scores.mean(), "0": scores[0], "2": scores[2], "4": strongest}
     lead = scores[1] - others[rival]
-    items = show(Scene(now, FOCUS), attention_rival=rival)
+    items = show(Scene(now, FOCUS), attention_rival=rival, attention_view="sources")
     for key in ("why_parts", "why_key_sources"):
         assert sum(chart(items, key).values) == pytest.approx(lead, abs=1e-4)
     menu = chart(items, "attention_rival")
@@ -199,8 +199,7 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
 @pytest.mark.parametrize("positions", ["learned", "rotary", "alibi"])
 def test_what_a_weight_moves_adds_up(positions: str) -> None:
     now, _ = subject(positions=positions)
-    found = explain_cell(now, FOCUS)
-    moved = chart(parts_of(STEPS["what it moves"](found, now)), "why_moved")
+    moved = chart(show(Scene(now, FOCUS), attention_view="what it moves"), "why_moved")
     assert sum(moved.values) == pytest.approx(1, abs=1e-5)
     labels = chart(show(Scene(now, FOCUS)), "why_parts").labels
     assert ("their distances" in labels, "their positions" in labels) == (positions == "alibi", positions == "learned")
@@ -228,7 +227,7 @@ def test_a_swap_shows_the_weights_of_both_sentences() -> None:
         encoder(characters().encode_batch(["cd ab ef"]).ids, None, trace)
     weights = trace["layers.1.attn.pattern"][0, 2, 7].double().numpy()
     assert claims[1].weights == pytest.approx((weights[3:5].sum(), weights[0:2].sum()), abs=1e-6)
-    items = show(Scene(lab, focus), attention_rival="3", attention_steps=True, attention_why="swap two words")
+    items = show(Scene(lab, focus), attention_rival="3", attention_view="swap two words")
     table = chart(items, "why_swap").frame(lab)
     assert table.to_numpy().tolist() == [[f"{weight:.2f}" for weight in claim.weights] for claim in claims]
     random = lab_of(encoder, ["ab cd ef"], weights="random")

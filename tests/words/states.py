@@ -89,7 +89,7 @@ def write_states(page: str) -> str:
 
 
 PREFIXES: dict[str, str | tuple[str, ...]] = {
-    "attention": ("attention_closer", "attention_drawing", "attention_steps"),
+    "attention": ("attention_closer",),
     "bug-lab": "lab_",
     "compare": "compare_",
     "norms": "norms_closer",
@@ -106,7 +106,7 @@ PREFIXES: dict[str, str | tuple[str, ...]] = {
 }
 """By page whose words are in a file: how its panels' parameters begin."""
 
-ALSO = {"what-if": "&do=0.1:zero"}
+ALSO = {"what-if": "&do=0.1:zero", "attention": "&attention_view=sources"}
 """By page: what its links have beside a state."""
 
 if __name__ == "__main__":

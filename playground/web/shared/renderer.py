@@ -249,9 +249,15 @@ class _Renderer:
                     components.draw_plot(drawn.key, drawn.figure, alt=drawn.alt)
             if frame is not None:
                 frame.draw()
-            saving.draw_save_menu(drawn, partial(_draw_numbers, drawn))  # the style puts it at the caption's end
+            saving.draw_save_menu(drawn, partial(self._draw_in_menu, drawn))  # the style puts it at the caption's end
             st.caption(drawn.caption)
             saving.draw_way_out(drawn.key)
+
+    def _draw_in_menu(self, drawn: Drawn) -> None:
+        if drawn.key == drawn.chart.key and drawn.chart.controls:  # not beside it again, for what is pinned
+            with st.container(horizontal=True, vertical_alignment="bottom"):
+                self.draw_all(drawn.chart.controls)
+        _draw_numbers(drawn)
 
 
 def _draw_menu(menu: Menu) -> None:

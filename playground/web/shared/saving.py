@@ -55,8 +55,8 @@ def write_snippet(key: str, link: str, title: str, height: int) -> str:
     return f'<iframe src="{escape(source).replace("&amp;", "&")}"\n        {attributes}></iframe>'
 
 
-def draw_save_menu(drawn: Drawn, draw_numbers: Callable[[], None]) -> None:
-    """Draw the menu of a chart, whose numbers are drawn only while it is open, and what saves it."""
+def draw_save_menu(drawn: Drawn, draw_more: Callable[[], None]) -> None:
+    """Draw the menu of a chart: more, drawn only while it is open, and what saves it."""
     key = drawn.key
     label, icon = say("frame", "save"), ":material/more_vert:"
     menu = st.popover(label, icon=icon, type="tertiary", key=f"{key}_save_menu", on_change="rerun")
@@ -64,7 +64,7 @@ def draw_save_menu(drawn: Drawn, draw_numbers: Callable[[], None]) -> None:
         return
     name, rows = file_name(drawn.saved_as or key), _saved_rows(drawn)
     with menu:
-        draw_numbers()
+        draw_more()
         with st.container(horizontal=True, gap="small"):
             if not isinstance(drawn.chart, HeadLines | LabelledBars):
                 draw_picture_buttons(f"{key}_save_picture", chart=key, name=name)

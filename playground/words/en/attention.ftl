@@ -9,7 +9,6 @@ answer-hidden = { $query } cannot attend to { $key }: the mask hides it ({ $wher
 shown-one = layer { $layer }, head { $head }
 shown-average = layer { $layer }, average of heads
 
-drawing = How it is drawn
 draw-show = Show
     .help = A head is one of the attention computations that run side by side in a layer.
 draw-colours = Colours
@@ -50,13 +49,10 @@ parts =
     .alt = Bars: parts of the difference of two keys' scores, by kind of source
     .caption = This difference ({ NUM($lead) }) by what wrote the two keys' vectors. Bars to the right favour { $key }, to the left { $rival }.
 
-steps = How it comes about
-    .show = Show
-    .help = sources: what wrote the two vectors. swap two words: the same head in the swapped sentence. what it moves: the value behind the weight.
 sources = A vector is the sum of what its sources wrote, so a score is a sum over pairs of sources. Each part of { $key } is shown minus that of { $rival }, as the softmax sees only differences.
     .alt = Bars: parts of the difference of two keys' scores, by source of the keys' vectors
     .caption = **By what wrote the keys' vectors.** Bars to the right favour { $key }, to the left { $rival }. They add up to { NUM($lead) }, with every norm at this run's scale (rounding: { NUM($rounding, digits: 1) }); the table splits them by the query's sources too.
-sources-none = There is nothing to compare here: the other steps show the computation.
+sources-none = There is nothing to compare here: the key has no rival.
 swap-word = The same word gets more in both orders: here the head **follows the word**.
 swap-place = The same place gets more in both orders: here the head **follows the place**.
 swap-close = In one of the two orders the weights are less than 0.05 apart: **too close to tell**.
@@ -68,8 +64,8 @@ moved = Behind $W_O$ this is { $share } % of attention's output, all heads toget
     .caption = **Whose values make up the head's output for { $query }?** A key's share is w v, projected on z = Σ w v: a heavy weight on a short value moves little (Kobayashi et al. 2020). The amber bar is { $key }.
 
 view = Look closer
-    .title = Look closer: five more views of the heads
-    .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. heads that link: all heads by one weight. what heads are known for: their habits.
+    .title = Look closer: more views of the heads, how a weight comes about
+    .help = lines: every query's strongest keys. ranking: one query's keys. entropy: how spread out each head is. heads that link: all heads by one weight. what heads are known for: their habits. sources: what wrote the two vectors. swap two words: the same head in the swapped sentence. what it moves: the value behind the weight.
 lines =
     .alt = Lines from each query to the keys it attends to most, query { $query } in colour
     .caption = Lines join each query (left) to its strongest keys (right), at most { $most }, from weight { NUM($least) } on; { $query } is in colour. Long texts: the tokens near the query are drawn. Click a line or a token.

@@ -9,10 +9,9 @@ from streamlit.testing.v1 import AppTest
 
 from playground import Encoder, ModelConfig, open_link
 from playground.charts.names import escape, token_names
+from playground.link.params import PARAMS
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views.attention import VIEWS
-from playground.views.attention_why import STEPS
 from tests.web import app_test
 from tests.web.app_test import (
     SMALL_CONFIG,
@@ -57,22 +56,27 @@ def test_the_heatmap_is_the_chosen_head_of_the_chosen_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("chosen", "panel"),
-    [
-        ({"attention_colours": "linear"}, "attention_drawing"),
-        ({"attention_why": "what it moves"}, "attention_steps"),
-        ({"attention_view": "ranking"}, "attention_closer"),
-    ],
-    ids=str,
-)
-def test_a_link_opens_the_panel_that_it_needs(chosen: dict[str, str], panel: str) -> None:
-    closed = {"attention_drawing": False, "attention_steps": False, "attention_closer": False}
-    assert {key: open_page("attention", **SMALL).session_state[key] for key in closed} == closed
+    ("link", "view"),
+    [("attention_view=ranking", "ranking"), ("attention_steps=true", "sources"),
+     ("attention_why=what it moves", "what it moves")],
+)  # fmt: skip
+def test_a_link_opens_the_panel_that_it_needs(link: str, view: str) -> None:
+    """Also a link from before the steps of a weight were views."""
+    chosen = dict([link.split("=")])
+    assert not open_page("attention", **SMALL).session_state["attention_closer"]
     app = without_error(open_page("attention", **SMALL, **chosen))
-    assert {key: app.session_state[key] for key in closed} == closed | {panel: True}
-    link = "&".join(f"{key}={value}" for key, value in chosen.items())
-    assert {key: open_link(f"attention?{link}").values[key] for key in closed} == closed | {panel: True}
-    assert not open_page("attention", **SMALL, **chosen, **{panel: "false"}).session_state[panel]
+    assert app.session_state["attention_closer"]
+    assert app.session_state["attention_view"] == view
+    assert not app.info, "every parameter is known"
+    values = open_link(f"attention?{link}").values
+    assert (values["attention_closer"], values["attention_view"]) == (True, view)
+    assert not open_page("attention", **SMALL, **chosen, attention_closer="false").session_state["attention_closer"]
+
+
+def test_a_maps_menu_says_how_it_is_drawn_once_beside_pinned_settings() -> None:
+    app = open_panels(page(b_n_layers=2), "attention_pattern_save_menu", "head_pinned_save_menu")
+    choose(app, attention_show="average of heads")
+    assert "average of heads" in answer(app)
 
 
 def test_what_was_chosen_in_a_panel_stays_while_it_is_closed() -> None:
@@ -107,8 +111,6 @@ def test_the_buttons_on_top_are_the_strongest_heads_of_the_pair_and_open_them() 
     ids=["pre-norm", "one token", "vectors", "bare", "overflow"],
 )
 def test_every_view_and_every_step_opens_in_every_state(changes: dict[str, Any]) -> None:
-    app = without_error(open_page("attention", **SMALL | changes, attention_closer=True, attention_steps=True))
-    for view in VIEWS:
+    app = without_error(open_page("attention", **SMALL | changes, attention_closer=True))
+    for view in PARAMS["attention_view"].options:
         without_error(choose(app, attention_view=view))
-    for step in STEPS:
-        without_error(choose(app, attention_why=step))
