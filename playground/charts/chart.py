@@ -70,7 +70,7 @@ class Chart(Generic[S]):
     """What a click on a table's row chooses."""
     chosen: Mapping[str, int] = field(default_factory=dict)
     """The page's own places of the frame."""
-    controls: tuple["Control", ...] = ()
+    controls: tuple["Control | Menu", ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -87,8 +87,7 @@ def show_attention(scene: Heads, options: Options) -> Iterator[Item]:
         beside = Group("beside_map", (answer_why(scene, options), *_show_quick_changes(scene)))
         yield Group("attention_top", (linking, Columns((large, (beside,)))))
         yield _all_heads(scene, options)
-    show = partial(_look_closer, scene, options)
-    yield fill_panel(options, "attention_closer", say("attention", "view.title"), show)
+    yield fill_panel(options, "attention_closer", say("attention", "view.title"), partial(_look_closer, scene, options))
 
 
 def find_answer(run: Run, focus: Focus, options: Options) -> tuple[str, dict[str, Any]]:

@@ -86,6 +86,7 @@ class Explanation:
     split: ScoreSplit
     rivals: Mapping[int, float]
     """Weights of the query's keys, the highest score first."""
+    strongest: int | None
     verdict: Verdict
 
     @property
@@ -106,11 +107,12 @@ def explain_cell(lab: Lab, focus: Focus, rival: str = AUTOMATIC) -> Explanation:
     walk = Walk(lab.layer(focus.layer), focus.head, focus.query, focus.key)
     stream, rivals = _stream_of(lab, focus.layer), rank_keys(walk)
     maps = _head_maps(lab, focus.layer, focus.head, destination(walk)[1])
-    opponent = None if rival == MEAN else _find_rival(lab.run, focus, walk.unmasked())
+    strongest = _find_rival(lab.run, focus, walk.unmasked())
+    opponent = None if rival == MEAN else strongest
     if rival.isdecimal() and int(rival) != walk.key and int(rival) in rivals:
         opponent = int(rival)
     split = split_score(walk, stream, maps, opponent)
-    return Explanation(walk, maps, split, rivals, judge(split, len(rivals)))
+    return Explanation(walk, maps, split, rivals, strongest, judge(split, len(rivals)))
 
 
 def _find_rival(run: Run, focus: Focus, weights: Array) -> int | None:
@@ -144,12 +146,11 @@ def answer_why(scene: Scene[Lab], options: Options) -> Group:
     """Return the answer; of random weights, a way to trained ones."""
     lab, run = scene.now, scene.now.run
     if lab.state.is_random:
-        items = [Paragraph(say("attention", "random")), _open_trained(lab)]
-    elif is_hidden(run, scene.focus):
-        items = [Paragraph(ask_why(run, scene.focus), "header"), Paragraph(say("attention", "hidden"))]
-    else:
-        items = [*_describe(explain_cell(lab, scene.focus, options["attention_rival"]))]
-    return Group("why", tuple(items))
+        return Group("why", (Paragraph(say("attention", "random")), _open_trained(lab)))
+    header = Paragraph(ask_why(run, scene.focus), "header")
+    if is_hidden(run, scene.focus):
+        return Group("why", (header, Paragraph(say("attention", "hidden"))))
+    return Group("why", (header, *_describe(explain_cell(lab, scene.focus, options["attention_rival"]))))
 
 
 def _open_trained(lab: Lab) -> Item:
@@ -160,20 +161,20 @@ def _open_trained(lab: Lab) -> Item:
 
 
 def _describe(found: Explanation) -> Iterator[Item]:
-    walk, run = found.walk, found.walk.layer.run
-    focus = Focus(walk.layer.layer, walk.head, walk.query, walk.key)
-    yield Paragraph(ask_why(run, focus), "header")
-    names, best = token_names(run.tokens), _find_rival(run, focus, walk.unmasked())
-    strongest = say("attention", "rival-none") if best is None else say("attention", "rival-best", key=names[best])
-    rivals = {str(key): names[key] for key in sorted(found.rivals) if key != walk.key}
-    rivals = {AUTOMATIC: strongest, MEAN: say("attention", "rival-mean"), **rivals}
-    yield Menu("attention_rival", say("attention", "rival"), rivals, say("attention", "rival.help"))
-    if list_row_changes(walk):
+    if list_row_changes(found.walk):
         yield Paragraph(say("attention", "row-set"))
     case, numbers = find_reason(found)
     yield Paragraph(say("attention", f"reason-{case}", **numbers))
     if found.has_parts:
         yield _show_parts(found)
+
+
+def _offer_rivals(found: Explanation) -> Menu:
+    names, best = token_names(found.walk.layer.run.tokens), found.strongest
+    strongest = say("attention", "rival-none") if best is None else say("attention", "rival-best", key=names[best])
+    rivals = {str(key): names[key] for key in sorted(found.rivals) if key != found.walk.key}
+    rivals = {AUTOMATIC: strongest, MEAN: say("attention", "rival-mean"), **rivals}
+    return Menu("attention_rival", say("attention", "rival"), rivals, say("attention", "rival.help"))
 
 
 def find_reason(found: Explanation) -> tuple[str, dict[str, Any]]:
@@ -211,6 +212,7 @@ def _show_parts(found: Explanation) -> LabelledBars[Lab]:
         **bars.contributions([PARTS[group] for group in groups], kinds, amounts, "part of the difference"),
         alt=say("attention", "parts.alt"),
         caption=say("attention", "parts.caption", key=key, rival=rival, lead=found.split.lead),
+        controls=(_offer_rivals(found),),
     )
 
 

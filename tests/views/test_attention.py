@@ -188,7 +188,7 @@ def test_the_bars_are_the_difference_to_the_chosen_rival(rival: str) -> None:
     items = show(Scene(now, FOCUS), attention_rival=rival, attention_view="sources")
     for key in ("why_parts", "why_key_sources"):
         assert sum(chart(items, key).values) == pytest.approx(lead, abs=1e-4)
-    menu = chart(items, "attention_rival")
+    (menu,) = chart(items, "why_parts").controls
     assert isinstance(menu, Menu)
     assert menu.names.keys() == {"automatic", "mean", "0", "2", "3"}
     _, numbers = find_reason(explain_cell(now, FOCUS, rival))

@@ -13,10 +13,10 @@ const template = element => {
   const text = read("text-color"), background = read("background-color"), line = read("border-color")
   const font = { color: `${text}bf`, family: read("font"), size: SIZE * rem }
   const title = { font: { ...font, size: TITLE * rem } }
-  const axis = { ticks: "", gridcolor: line, zerolinecolor: line, tickfont: font, title, automargin: true }
+  const axis = { ticks: "", gridcolor: line, zerolinecolor: line, tickfont: font, title, automargin: true, ticklabeloverflow: "allow" }
   const colorscale = { sequential: scale("sequential"), sequentialminus: scale("sequential"), diverging: scale("diverging") }
   return {
-    data: { heatmap: [{ type: "heatmap", colorscale: colorscale.sequential, colorbar: { outlinewidth: 0 } }] },
+    data: { heatmap: [{ type: "heatmap", colorscale: colorscale.sequential, colorbar: { outlinewidth: 0, ticklabeloverflow: "allow" } }] },
     layout: {
       colorscale, font, colorway: read("chart-categorical-colors").split(","),
       paper_bgcolor: background, plot_bgcolor: background, margin: { l: 0, r: 0 },
