@@ -65,8 +65,7 @@ def test_a_link_opens_the_panel_that_it_needs(link: str, view: str) -> None:
     chosen = dict([link.split("=")])
     assert not open_page("attention", **SMALL).session_state["attention_closer"]
     app = without_error(open_page("attention", **SMALL, **chosen))
-    assert app.session_state["attention_closer"]
-    assert app.session_state["attention_view"] == view
+    assert (app.session_state["attention_closer"], app.session_state["attention_view"]) == (True, view)
     assert not app.info, "every parameter is known"
     values = open_link(f"attention?{link}").values
     assert (values["attention_closer"], values["attention_view"]) == (True, view)
