@@ -16,8 +16,7 @@ CHARTS = {
     "overview": set(),
     "attention": {"attention_pattern", "head_pinned", "attention_grid", "attention_lines", "attention_lines_pinned"},
     "norms": {"norms_by_layer", "norm_numbers_1", "norm_numbers_2", "norms_by_token", "norms_by_token_pinned"},
-    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length",
-                   "capability_by_parameters"},
+    "parameters": {"parameter_breakdown", "flops_breakdown", "flops_by_length", "capability_by_parameters"},
     "what-if": {"whatif_heads", "whatif_most", "whatif_vectors", "whatif_difference", "whatif_before", "whatif_after"},
     "similarity": {"similarity_matrix", "similarity_tokens", "similarity_tokens_first", "similarity_tokens_second"},
     "compare": {"compare_points"},  # both heads are equal

@@ -119,9 +119,9 @@ def read_texts(
 def normalise(texts: Texts) -> dict[str, list[str]]:
     """Return a link's texts, even if a course page wrote `&amp;` for the `&` between two, or a panel is a view now."""
     read = {key.removeprefix("amp;"): value for key, value in texts.items()}
-    was = {key: read.pop(f"attention_{key}", ["false"]) for key in ("drawing", "steps", "why")}
-    why = ["sources"] if was["why"] == ["false"] else was["why"]
-    return read if was["steps"] == was["why"] == ["false"] else {"attention_view": why, **read}
+    _, steps, why = (read.pop(f"attention_{panel}", []) for panel in ("drawing", "steps", "why"))
+    view = why or (["sources"] if steps not in ([], ["false"]) else [])
+    return {"attention_view": view, **read} if view else read
 
 
 def name_unknown(texts: Collection[str]) -> list[str]:

@@ -255,8 +255,7 @@ class _Renderer:
 
     def _draw_in_menu(self, drawn: Drawn) -> None:
         if drawn.key == drawn.chart.key and drawn.chart.controls:  # not beside it again, for what is pinned
-            with st.container(horizontal=True, vertical_alignment="bottom"):
-                self.draw_all(drawn.chart.controls)
+            self.draw_all([chart.Group("", drawn.chart.controls, is_row=True)])
         _draw_numbers(drawn)
 
 
