@@ -143,7 +143,7 @@ class Student:
 
     def _widget(self, key: str) -> _Widget:
         if not self.can_use(key):
-            raise LoadError(f"no {key} to use on {self.page}")
+            raise LoadError(f"no {key} to use on {self.page}, which says {self.alerts}")
         return self.widgets[key]
 
     async def _run(self, fragment: str = "", trigger: WidgetState | None = None) -> float:

@@ -45,6 +45,7 @@ def serve(folder: Path, *command: str, port: int = 0, **environ: str) -> Iterato
     options = (f"--server.port={port}", "--server.address=127.0.0.1")
     log = folder / "server.log"
     own = {"PLAYGROUND_DOWNLOAD": "0", "PLAYGROUND_NETWORKS": str(folder / "networks")}
+    own["PLAYGROUND_MAX_TRAINING_SECONDS"] = "1e6"  # a slow machine refuses no run
     with log.open("wb") as output:
         process = subprocess.Popen(
             [sys.executable, *command, "streamlit_app.py", *options],

@@ -66,7 +66,7 @@ def _cached_data(recipe: Recipe) -> Data:
     return make_data(recipe)
 
 
-@st.cache_resource(ttl=600.0, show_spinner=False)  # others may have kept the machine busy
+@st.cache_resource(ttl=600.0, show_spinner=False)  # neighbours change a machine
 def machine_speed() -> Speed:
     """Return how fast runs train here; BusyError if no turn came free."""
     with services().turns.take():
