@@ -293,7 +293,7 @@ class Speed:
 
 
 def measure_speed(device: torch.device) -> Speed:
-    """Time two networks: one almost without work, one as the page's; on a CPU, what others do meanwhile doesn't count."""
+    """Time two networks: one almost without work, one as the page's; on a CPU, in processor time."""
     small = ModelConfig(vocab_size=8, d_model=8, n_heads=1, n_layers=3, d_ff=8, max_len=16, dropout=0.0)
     usual = replace(small, d_model=64, n_heads=4, d_ff=256)
     overhead = _time(small, Recipe(length=4, n_train=4), device)

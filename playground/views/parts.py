@@ -166,6 +166,7 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
         more="more right answers",
         opens="parts_cell",
         number=".2f",
+        written=".2f",
         colours=lambda _: Colours({"zmin": CHANCE, "zmax": 1}),
         gap=1,
         height_of=lambda n_rows: 96 + 22 * n_rows,

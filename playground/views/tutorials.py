@@ -106,7 +106,7 @@ def _show_topics(letter: str) -> Iterator[Item]:
 
 
 def _open_topic(topic: Topic, key: str, letter: str) -> Group:
-    """Return a topic's sentence, and a button that opens its page."""
+    """Return a button that opens a topic's page, and the topic's sentence."""
     preset, panels = values_of_preset(NAMES[letter], has_wordpiece=True), needed_panels({*topic.settings, topic.target})
     chooses = {"weights": "random", **preset, "causal": False, **panels, **topic.settings}
     if task := topic.settings.get("training_task"):
@@ -114,7 +114,7 @@ def _open_topic(topic: Topic, key: str, letter: str) -> Group:
         chooses |= {**SMALL, **{f"training_{name}": value for name, value in defaults.items()}}
     title = page_at(topic.page).title
     button = Button(key, title, chooses, opens=topic.page, scrolls=topic.target)
-    return Group("", (Paragraph(topic.text), button), is_row=True)
+    return Group("", (button, Paragraph(topic.text)), is_row=True)
 
 
 def _show_flaws(letter: str) -> Iterator[Item]:

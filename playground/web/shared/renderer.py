@@ -211,7 +211,8 @@ class _Renderer:
             case chart.Group(items=items, is_late=True):
                 self.later.append((st.container(), items))
             case chart.Group(key, items, is_row, is_card, gap):
-                row: dict[str, Any] = {"horizontal": True, "vertical_alignment": "bottom"} if is_row else {}
+                side = "center" if any(isinstance(item, chart.Paragraph) for item in items) else "bottom"
+                row: dict[str, Any] = {"horizontal": True, "vertical_alignment": side} if is_row else {}
                 card: dict[str, Any] = {"border": True, "height": "stretch"} if is_card else {}
                 with st.container(key=key or None, gap=gap or ("xsmall" if is_card else "small"), **row, **card):
                     self.draw_all(items)

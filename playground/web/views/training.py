@@ -184,8 +184,7 @@ def follow_curves(experiment: Experiment[TrainingState]) -> None:
         st.error(experiment.error)
     if experiment.state is not None:
         scene = Scene(experiment.state)
-        details = tuple(view.show_details(scene))
-        panel = Panel("", say("training", "details"), details, ":material/monitoring:")
+        panel = Panel("", say("training", "details"), tuple(view.show_details(scene)), ":material/monitoring:")
         render([*view.show_curves(scene), panel], scene)
 
 
@@ -220,16 +219,12 @@ def offer_network(trained: TrainedNetwork) -> None:
     st.caption(describe_origin(trained, current_value("run")))
     name = f"{trained.recipe.task}-{trained.results.kept_step}-steps.safetensors"
     look: Any = {"key": "training_look", "icon": ":material/visibility:", "type": "primary"}
-    take: Any = {
-        "key": "training_download",
-        "mime": "application/octet-stream",
-        "icon": ":material/download:",
-        "on_click": "ignore",
-    }
+    take: Any = {"key": "training_download", "mime": "application/octet-stream", "on_click": "ignore"}
+    data = services().turns.defer(lambda: save(trained))
     with st.container(horizontal=True):
         label, help_text = say("training", "look"), say("training", "look.help")
         st.button(label, on_click=shortcuts.choose_run, args=(trained,), help=help_text, **look)
-        st.download_button(say("training", "download"), services().turns.defer(lambda: save(trained)), name, **take)
+        st.download_button(say("training", "download"), data, name, icon=":material/download:", **take)
     st.caption(say("training", "keep-link") if own_models.is_shared(trained) else say("training", "keep-file"))
 
 

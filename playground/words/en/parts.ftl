@@ -7,7 +7,7 @@ answer-ladder = The encoder of 2017 gets { $first } of hidden words right; with 
 
 table =
     .alt = Heatmap of the share of hidden words that trained encoders get right, by capability
-    .caption = Share of hidden words that are right, the mean of three seeds. { $about } Grey: at most { $grey }, where guessing gets { $chance } or less. Click a cell for its number.
+    .caption = Share of hidden words that are right, the mean of three seeds. { $about } Grey: at most { $grey }, where guessing gets { $chance } or less. Click a cell for its sentence.
     .click = The chosen encoder, in its row, and the capability, in its column. Arrow keys move them.
 table-single = Each row changes one setting of the base, which has { $n_layers } layers, { $n_heads } heads, width { $d_model }, { $positions } positions and { $norm_placement }-norm.
 table-ladder = Each row keeps the changes above it; at larger sizes, results may differ.
