@@ -26,7 +26,7 @@ from playground.link.kinds import Param, write, write_changes
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import SHARED, write_all
 from playground.link.query import values_of_preset, write_query
-from playground.pages import PAGES
+from playground.pages import PAGES, SITE
 from playground.presets import PRESETS
 from playground.runs.arrays import Array
 from playground.text.wording import count_heads, count_noun, upper_first
@@ -34,9 +34,6 @@ from playground.weights import checkpoint
 
 KEYS = [key for key in SHARED if key not in ("text", "untrained")]
 """The parameters that are options."""
-
-SITE = "http://localhost:8501"
-"""Where `make run` serves the pages."""
 
 
 class _Parser(argparse.ArgumentParser):

@@ -11,18 +11,14 @@ if TYPE_CHECKING:
     from playground.charts.chart import Item
     from playground.charts.draw import Drawn
     from playground.charts.scene import Scene
+    from playground.link import LinkedView
 
 
-def show(link: str) -> None:
-    """Display what a link's page shows.
-
-    Raises:
-        InputError: the link is none of the playground's, or its page is no view.
-        ImportError: IPython is not installed.
-    """
+def show(link: "str | LinkedView") -> None:
+    """Display what the page of a link shows, in a notebook; InputError if it is no link, or its page is no view."""
     from playground.views.all_views import VIEWS  # it needs Plotly and pandas, which the package itself does not
 
-    opened = open_link(link)
+    opened = open_link(link) if isinstance(link, str) else link
     view = VIEWS.get(opened.page)
     if view is None:
         titles = ", ".join(PAGES[path].title for path in VIEWS)

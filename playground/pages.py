@@ -2,6 +2,9 @@
 
 from dataclasses import dataclass
 
+SITE = "http://localhost:8501"
+"""Where `make run` serves them."""
+
 
 @dataclass(frozen=True)
 class Page:

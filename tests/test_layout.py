@@ -31,7 +31,9 @@ FLOORS: tuple[frozenset[str], ...] = (
     frozenset({"playground.views"}),
     frozenset({"playground.learn"}),
     frozenset({"playground.notebook"}),
-    frozenset({"playground", "playground.interop", "playground.pretrained"}),  # the public names
+    frozenset({"playground.interop", "playground.pretrained"}),
+    frozenset({"playground.reading"}),
+    frozenset({"playground"}),  # the public names
     frozenset({"playground.command_line", "playground.export"}),
     frozenset({"playground.__main__", "playground.web.components", "playground.web.server"}),
     frozenset({"playground.web.session"}),

@@ -6,11 +6,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, wraps
 from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar
 
+from playground.analysis.streams import logit_lens
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, UnavailableError
+from playground.language import answers
 from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
-from playground.language.text import english_tokenizer, hide_word
+from playground.language.text import IDS, MASK_ID, english_tokenizer, hide_word
 from playground.limits import MAX_TOKENS
 from playground.link import params
 from playground.link.kinds import Changes, MadeChange
@@ -19,6 +21,7 @@ from playground.model import Encoder, EncoderDecoder
 from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs import encoder_run, pair_run
+from playground.runs.arrays import Array
 from playground.runs.budget import MAX_PARAMETERS, check_budget, check_pair_budget
 from playground.runs.encoder_run import LayerRun, Run, intervention_subject
 from playground.runs.pair_run import PairRun
@@ -321,6 +324,51 @@ def turn_on_text(source: Source, key: RunKey) -> Iterator[tuple[Encoder, Batch]]
     source.check(key.config, batch.ids.shape[1])
     with source.turn():
         yield source.encoder(key.weights, key.config, key.seed), batch
+
+
+# --- the hidden word of a sentence of the small English
+
+
+def hidden_word(lab: Lab) -> tuple[int, str] | None:
+    """Return the first mask's place and word, empty if unknown; None if nothing can be filled in."""
+    if not lab.weights.startswith((AFTER, BEFORE)):
+        return None
+    places = (lab.batch.ids[lab.sentence] == MASK_ID).nonzero().flatten().tolist()
+    if not places:
+        return None
+    word = read_text(lab.source, replace(lab.text_key, hidden=None)).tokens[lab.sentence][places[0]]
+    return places[0], word if IDS.get(word, MASK_ID) > MASK_ID else ""
+
+
+@once
+def fill_in(lab: Lab) -> Array:
+    """Return every word's probability at every depth, (layers + 1, words); InputError if none is hidden."""
+    network, place, _ = _network_and_hidden(lab)
+    return logit_lens(lab.run, place, network.encoder, network.network.head)
+
+
+@once
+def head_costs(lab: Lab, word: str) -> Array:
+    """Return the probability that a word loses without each head, (layers, heads); raises as `fill_in`."""
+    network, place, _ = _network_and_hidden(lab)
+    return answers.head_costs(network.network, lab.batch, lab.sentence, place, IDS[word], causal=lab["causal"])
+
+
+def score_hidden(lab: Lab, final: Array) -> Array:
+    """Return the hidden word's probability from the encoder's output: (N, T, D) → (N,); raises as `fill_in`."""
+    network, place, word = _network_and_hidden(lab)
+    if not word:
+        raise InputError("The word below [MASK] is not known: write it, and let `mask` hide its position.")
+    return answers.score_word(network.network, final, place, IDS[word])
+
+
+def _network_and_hidden(lab: Lab) -> tuple[EnglishNetwork, int, str]:
+    hidden = hidden_word(lab)
+    if hidden is None:
+        raise InputError(
+            'No word is hidden: an encoder of the small English, weights="english", fills in one that is [MASK].'
+        )
+    return lab.source.english_network(lab.weights, lab.config, lab["seed"]), *hidden
 
 
 # --- the pairs of sentences of the page Encoder-decoder

@@ -153,17 +153,10 @@ MAX_LINK = 200_000
 def open_link(link: str, *, weights: Weights | None = None, max_parameters: int = MAX_PARAMETERS) -> LinkedView:
     """Rebuild what a link shows: architecture, text, weights, focus and run; `notices` tell of what was repaired.
 
-    Nothing of a link is executed, nothing is downloaded, and no file is written.
+    The link is a whole address, or what stands behind its question mark; nothing of it is executed or downloaded.
+    `weights="random"` shows the shape of weights that are not here. A model above `max_parameters` is not run.
 
-    Args:
-        link: a whole address such as `https://host/attention?d_model=64`, or what stands behind its question mark.
-        weights: instead of the link's; "random" shows the shape of weights that are not there.
-        max_parameters: of a model that is run; a larger one can be looked at.
-
-    Raises:
-        InputError: no link of a playground, or an empty text.
-        UnavailableError: a network trained or a file opened in somebody's browser.
-        PretrainedError: the trained encoder is not on this machine.
+    Raises InputError for what is no link, UnavailableError or PretrainedError for weights that are not here.
     """
     page, texts = split_link(link)
     return open_texts(page, texts, weights=weights, max_parameters=max_parameters)
@@ -201,9 +194,13 @@ def _describe_limits(view: LinkedView, texts: Texts) -> Iterator[str]:
         if place in texts and view.values[place] > limit:
             asked = quote_text(texts[place][-1], longest=24)
             yield f"The link's {place}={asked} is not there: the last is {limit}, which is used instead."
-    n_cut = view.batch.truncated[view.lab.sentence]
-    if n_cut:
-        n_tokens, reason = len(view.batch.tokens[view.lab.sentence]), query.explain_cut(view.values)
+    yield from describe_cut(view.lab)
+
+
+def describe_cut(lab: Lab) -> Iterator[str]:
+    """Yield a sentence on what is cut off, if the sentence is too long."""
+    if n_cut := lab.batch.truncated[lab.sentence]:
+        n_tokens, reason = len(lab.batch.tokens[lab.sentence]), query.explain_cut(lab.values)
         yield f"The sentence is cut after {n_tokens} tokens; {n_cut} more are left out. {reason}"
 
 

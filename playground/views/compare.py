@@ -91,7 +91,6 @@ def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[Po
         else 0.0
         for each in shown
     }
-    columns = {"name": "point", "largest": "largest difference", "size": "largest number", "share": "share of length"}
     return Bars[Run](
         key="compare_points",
         alt=say("compare", "points.alt"),
@@ -103,9 +102,15 @@ def _draw_differences(shown: Sequence[PointDifference], differences: Sequence[Po
         number=".3p",
         horizontal=False,
         height=300,
-        table=lambda _: pd.DataFrame([asdict(each) for each in differences]).rename(columns=columns),
+        table=lambda _: tabulate_differences(differences),
         compares=False,
     )
+
+
+def tabulate_differences(differences: Sequence[PointDifference]) -> pd.DataFrame:
+    """Return how far two runs are apart, a row a point."""
+    columns = {"name": "point", "largest": "largest difference", "size": "largest number", "share": "share of length"}
+    return pd.DataFrame([asdict(each) for each in differences]).rename(columns=columns)
 
 
 def _compare_heads(scene: Scene[Run]) -> Iterator[Item]:

@@ -28,10 +28,8 @@ from playground.charts.chart import (
 from playground.charts.figure import Array
 from playground.charts.heads import CLICK_CELL, LEAST_CELL, head_map, number_by_head
 from playground.charts.names import escape_markdown, quote_place, shortened
-from playground.language.answers import score_word
-from playground.language.text import IDS, MASK_ID
 from playground.link.kinds import Changes
-from playground.link.lab import Lab, once, read_text, run_sentence
+from playground.link.lab import Lab, hidden_word, once, run_sentence, score_hidden
 from playground.link.opening import Focus
 from playground.model.changes import SUBLAYERS, Change
 from playground.runs.encoder_run import Run
@@ -76,13 +74,13 @@ def list_variants(key: SweepKey, run: Run) -> list[Variant]:
 
 def measure_rows(lab: Lab, key: SweepKey, rows: Sequence[int] | None = None) -> Array:
     """Return the numbers of some variants, or of all; raises as `comparison.measure_variants`."""
-    run, variants, hidden, sources = lab.run, list_variants(key, lab.run), _find_hidden_word(lab), None
+    run, variants, sources = lab.run, list_variants(key, lab.run), None
     score: Score = comparison.score_change(run)
     if key.kind == "patches":
         source = run_sentence(lab.source, lab.key_of(key.source))
         score, sources = comparison.score_nearness(run, source), {key.source: source.arrays}
-    elif key.on_word and hidden is not None:
-        score = lambda final: _score_hidden(lab, hidden, final)[:, None]  # noqa: E731
+    elif key.on_word:
+        score = lambda final: score_hidden(lab, final)[:, None]  # noqa: E731
     options = {"sentence": lab.sentence, "seed": lab["seed"], "causal": lab["causal"], "sources": sources}
     asked = variants if rows is None else [variants[row] for row in rows]
     with lab.source.turn():
@@ -95,23 +93,10 @@ def measure_all(lab: Lab, key: SweepKey) -> Array:
     return measure_rows(lab, key)
 
 
-def _find_hidden_word(lab: Lab) -> tuple[int, str] | None:
-    """Return the masked word's position and the word, if the small English has one."""
-    key = lab.text_key
-    if (
-        not lab.state.is_english
-        or key.hidden is None
-        or lab.batch.tokens[lab.sentence][key.hidden[1] :][:1] != ["[MASK]"]
-    ):
-        return None
-    word = read_text(lab.source, replace(key, hidden=None)).tokens[lab.sentence][key.hidden[1]]
-    return (key.hidden[1], word) if IDS.get(word, MASK_ID) > MASK_ID else None
-
-
-def _score_hidden(lab: Lab, hidden: tuple[int, str], final: Array) -> Array:
-    """Return the hidden word's probability: (N, T, D) → (N,)."""
-    network = lab.source.english_network(lab.weights, lab.config, lab["seed"])
-    return score_word(network.network, final, hidden[0], IDS[hidden[1]])
+def _find_hidden_word(lab: Lab) -> str:
+    """Return the hidden word, if the small English has one that is known."""
+    hidden = hidden_word(lab)
+    return "" if hidden is None else hidden[1]
 
 
 # --- which parts matter
@@ -135,17 +120,17 @@ def show_parts(lab: Lab, numbers: Numbers, focus: Focus, options: Options) -> It
     if kind == "pairs of one head" and not list_pairs(run, focus.layer):
         yield Paragraph(say("what_if", "needs-pairs"), "info")
         return
-    hidden = _find_hidden_word(untouched) if options["whatif_on"] == "right answers" else None
-    if hidden is None and options["whatif_on"] == "right answers":
+    hidden = _find_hidden_word(untouched) if options["whatif_on"] == "right answers" else ""
+    if not hidden and options["whatif_on"] == "right answers":
         yield Paragraph(say("what_if", "needs-word"), "info")
     place = (focus.layer, focus.head) if kind == "pairs of one head" else (0, 0)
-    key = SweepKey(kind, *place, on_word=hidden is not None)
+    key = SweepKey(kind, *place, on_word=hidden != "")
     yield Widget("measure", {"name": "whatif_effects", "lab": untouched, "sweep": key})
     effects, case, before, told = numbers(untouched, key), "vector", 0.0, dict[str, Any]()
     look: dict[str, Any] = {"bar": "change", "more": "a larger effect"}
-    if hidden is not None:
-        before = float(_score_hidden(untouched, hidden, run.arrays["final"][None])[0])
-        effects, case, told = effects - np.float32(before), "word", {"word": hidden[1], "before": before}
+    if hidden:
+        before = float(score_hidden(untouched, run.arrays["final"][None])[0])
+        effects, case, told = effects - np.float32(before), "word", {"word": hidden, "before": before}
         look |= {"number": "+.4g", "colours": colour_scales.around_zero}
     look["reading"] = lambda _: say("what_if", f"measured-{case}", **told)
     names, chart, offers = KINDS_OF_PARTS[kind](run, effects, focus, look)

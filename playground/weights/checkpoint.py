@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import safetensors.torch
 import torch
@@ -63,6 +64,27 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     weights: dict[str, Tensor] = {}
     for path in files:
         weights |= _read_weights(path, published)
+    return _build(config, scheme, weights, f"{folder / WEIGHTS} does not fit its {CONFIG}"), tokenizer
+
+
+def adopt(model: Any, tokenizer: Any) -> tuple[Encoder, Tokenizer]:
+    """Return the encoder of a model in memory, of the library transformers, and its fast tokenizer.
+
+    The model itself stays as it is. Raises as `load`.
+    """
+    try:
+        given, content = model.config.to_dict(), getattr(tokenizer, "backend_tokenizer", tokenizer).to_str()
+    except AttributeError as error:
+        kinds = f"({type(model).__name__}, {type(tokenizer).__name__})"
+        raise PretrainedError(f"{kinds} is no model of transformers with its fast tokenizer.") from error
+    config, scheme = read_config(given)
+    weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
+    read = published_tokenizer(content.encode(), is_known=True)
+    _check_rows(read, config, "The tokenizer", "the model")
+    return _build(config, scheme, weights, f"This {type(model).__name__} does not fit its config"), read
+
+
+def _build(config: ModelConfig, scheme: str, weights: Mapping[str, Tensor], misfit: str) -> Encoder:
     not_finite = first_not_finite(respell(weights, SCHEMES[scheme]))  # heads are left out
     if not_finite is not None:
         raise PretrainedError(f"{not_finite} holds NaN or an infinite number.")
@@ -70,8 +92,8 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
     try:
         load_weights(encoder, weights, scheme)
     except WeightsError as error:
-        raise PretrainedError(f"{folder / WEIGHTS} does not fit its {CONFIG}: {error}") from error
-    return encoder.requires_grad_(False), tokenizer
+        raise PretrainedError(f"{misfit}: {error}") from error
+    return encoder.requires_grad_(False)
 
 
 def minilm_path() -> Path | None:
@@ -177,8 +199,12 @@ def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfi
         tokenizer = published_tokenizer(content, is_known=path.name in published)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error
+    _check_rows(tokenizer, config, str(path), f"its {CONFIG}")
+    return tokenizer
+
+
+def _check_rows(tokenizer: Tokenizer, config: ModelConfig, name: str, model: str) -> None:
     if tokenizer.vocab_size > config.vocab_size:
         raise PretrainedError(
-            f"{path} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of its {CONFIG}."
+            f"{name} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of {model}."
         )
-    return tokenizer

@@ -1,30 +1,24 @@
-"""The app's `Source`; and what its encoders fill in for a hidden word."""
+"""The app's `Source`."""
 
 import copy
 import logging
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
-import numpy as np
 import streamlit as st
 from torch import nn
 
-from playground.analysis.streams import logit_lens
 from playground.config import ModelConfig
 from playground.errors import PretrainedError, UnavailableError
-from playground.language import answers
 from playground.language.family import find_network
 from playground.language.network import EnglishNetwork, Spec, untrained
-from playground.language.text import IDS, MASK_ID
 from playground.learn.exercise import FOLDER, Exercise, read_folders
 from playground.link import lab
-from playground.link.lab import Lab, PairKey, Source, once, read_text
+from playground.link.lab import PairKey, Source
 from playground.link.state import AFTER, BEFORE, EVERYBODY, TRANSLATOR, RunKey, TextKey, WeightsId
 from playground.model import Encoder, EncoderDecoder
-from playground.runs.arrays import Array
 from playground.runs.budget import check_budget, check_kept, check_pair_budget
 from playground.runs.encoder_run import Run, run
 from playground.text import Tokenizer
@@ -128,46 +122,6 @@ class AppSource(Source):
 APP = AppSource()
 tokenizer, encoder = APP.tokenizer, APP.encoder
 run_sentence, turn_on_text = partial(lab.run_sentence, APP), partial(lab.turn_on_text, APP)
-
-
-def hidden_word(lab: Lab) -> tuple[int, str] | None:
-    """Return the first mask's place and word, empty if unknown; None if nothing can be filled in."""
-    if not lab.weights.startswith((AFTER, BEFORE)):
-        return None
-    places = (lab.batch.ids[lab.sentence] == MASK_ID).nonzero().flatten().tolist()
-    if not places:
-        return None
-    word = read_text(lab.source, replace(lab.text_key, hidden=None)).tokens[lab.sentence][places[0]]
-    return places[0], word if IDS.get(word, MASK_ID) > MASK_ID else ""
-
-
-@once
-def fill_in(lab: Lab) -> Array:
-    """Return every word's probability at every depth, (layers + 1, words)."""
-    network, place, _ = _network_and_hidden(lab)
-    return logit_lens(lab.run, place, network.encoder, network.network.head)
-
-
-@once
-def head_costs(lab: Lab, word: str) -> Array:
-    """Return the probability that a word loses without each head, (layers, heads)."""
-    network, place, _ = _network_and_hidden(lab)
-    return answers.head_costs(network.network, lab.batch, lab.sentence, place, IDS[word], causal=lab["causal"])
-
-
-def score_hidden(lab: Lab, final: Array) -> Array:
-    """Return the hidden word's probability from the encoder's output: (N, T, D) → (N,); NaN if it is unknown."""
-    network, place, word = _network_and_hidden(lab)
-    if not word:
-        return np.full(len(final), np.nan, np.float32)
-    return answers.score_word(network.network, final, place, IDS[word])
-
-
-def _network_and_hidden(lab: Lab) -> tuple[EnglishNetwork, int, str]:
-    hidden = hidden_word(lab)
-    if hidden is None:
-        raise ValueError("no word of this sentence is hidden")
-    return lab.source.english_network(lab.weights, lab.config, lab["seed"]), *hidden
 
 
 def prepare_run(key: RunKey, keep: Callable[[str], bool]) -> Callable[[], Run]:

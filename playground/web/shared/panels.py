@@ -16,7 +16,7 @@ from streamlit.elements.lib.mutable_expander_container import ExpanderContainer
 from playground.charts.names import escape_markdown
 from playground.errors import BusyError, PlaygroundError
 from playground.language.text import IDS, VOCABULARY
-from playground.link.lab import FittedChanges, Lab
+from playground.link.lab import FittedChanges, Lab, fill_in, head_costs, hidden_word
 from playground.link.params import write_changed
 from playground.link.query import explain_cut
 from playground.model.change_texts import write_change
@@ -41,7 +41,6 @@ from playground.web.choices.setup import (
 )
 from playground.web.components import CHANGES_KEY, ask_before_reload, draw_chips, draw_token_chips
 from playground.web.session import caches, own_models
-from playground.web.session.caches import fill_in, head_costs, hidden_word
 from playground.web.session.own_models import session_experiments
 from playground.web.session.services import services
 from playground.web.shared import navigation
