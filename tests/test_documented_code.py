@@ -1,6 +1,6 @@
-"""The Python that the documents show runs as it stands there, with the numbers that its comments name."""
+"""The Python that the documents show runs as it stands there, with the numbers that it prints or its comments name."""
 
-import json
+import doctest
 import re
 import shlex
 from pathlib import Path
@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 import torch
 
-from playground import Encoder, ModelConfig, Trace
 from playground.command_line import main
 
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def blocks(document: str) -> list[str]:
-    """The Python of a document, block by block."""
-    return re.findall(r"^```python\n(.*?)^```", (ROOT / document).read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+def blocks(document: str, kind: str = "python") -> list[str]:
+    """The Python of a document, block by block; `pycon` is what a session prints too."""
+    text = (ROOT / document).read_text(encoding="utf-8")
+    return re.findall(rf"^```{kind}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
 
 
 def run(code: str, **names: Any) -> dict[str, Any]:
@@ -32,7 +32,17 @@ def block_with(document: str, words: str) -> str:
 
 def test_every_block_is_run_by_a_test_here() -> None:
     documents = ("README.md", "docs/package.md", "docs/small_english.md")
-    assert [len(blocks(document)) for document in documents] == [1, 6, 1]
+    assert [len(blocks(document)) for document in documents] == [1, 1, 1]
+
+
+def test_the_sessions_of_the_package_print_what_the_document_says() -> None:
+    sessions = "\n".join(blocks("docs/package.md", "pycon"))
+    code = sessions.replace("path/to/ModernBERT-base", str(ROOT / "tests/data/families/modernbert"))
+    asked = doctest.DocTestParser().get_doctest(code, {}, "package.md", None, 0)
+    printed: list[str] = []
+    runner = doctest.DocTestRunner(verbose=False, optionflags=doctest.NORMALIZE_WHITESPACE)
+    results = runner.run(asked, out=printed.append)
+    assert (results.failed, results.attempted) == (0, sessions.count(">>> ")), "".join(printed)
 
 
 def check_tour(names: dict[str, Any]) -> None:
@@ -47,20 +57,6 @@ def test_the_readme() -> None:
     names = run(block_with("README.md", "load("))
     check_tour(names)
     assert names["view"].run.pattern(3)[1][10].argmax() == names["view"].focus.key == 2
-
-
-def test_a_link_and_the_encoder_alone() -> None:
-    names = run(block_with("docs/package.md", "attention?layer=3"))
-    assert (names["view"].focus.layer, names["view"].notices) == (3, ())
-    check_tour(run(block_with("docs/package.md", "pre_norm")))
-
-
-def test_a_folder_of_hugging_face(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    code = block_with("docs/package.md", "ModernBERT-base")
-    folder = ROOT / "tests/data/families/modernbert"
-    names = run(f"from playground.pretrained import load\n{code}".replace("path/to/ModernBERT-base", str(folder)))
-    config = names["encoder"].config
-    assert (config.positions, config.gated, config.window > 0) == ("rotary", True, True)
 
 
 def test_the_small_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,22 +76,6 @@ def test_the_small_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 def test_a_training() -> None:
     names = run(block_with("docs/package.md", "Trainer("))
     assert names["trainer"].history.evaluations[-1].validation.accuracy > 0.95
-
-
-def test_an_export() -> None:
-    names = run(block_with("docs/package.md", "as_notebook("))
-    assert json.loads(names["notebook"])["cells"]
-    compile(names["code"], "exported", "exec")
-
-
-def test_a_diagnosis(capsys: pytest.CaptureFixture[str]) -> None:
-    encoder, ids, trace = Encoder(ModelConfig(vocab_size=9, d_model=8, n_heads=2, n_layers=1, d_ff=8)), None, Trace()
-    ids = torch.arange(5)[None]
-    out = encoder(ids, None, trace)
-    q, pattern = trace["layers.0.attn.q"], trace["layers.0.attn.pattern"]
-    names = run(block_with("docs/package.md", "diagnose("), encoder=encoder, ids=ids, q=q, pattern=pattern, out=out)
-    assert (names["found"].first, names["found"].mistakes) == (None, ())
-    assert "0 of 3 tensors differ" in capsys.readouterr().out
 
 
 def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
