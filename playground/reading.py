@@ -12,7 +12,7 @@ import numpy as np
 from playground.accounting import count_parameters
 from playground.analysis.comparison import compare_points
 from playground.analysis.sentences import find_partners
-from playground.charts.names import shortened, token_names
+from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import ConfigError, InputError, InterventionError, UnknownNameError, list_nearest
 from playground.language.family import find_or_train
@@ -35,7 +35,7 @@ from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run
 from playground.text import Tokenizer
 from playground.text.sentences import split_sentences
-from playground.text.wording import count_heads, quote_word
+from playground.text.wording import quote_word
 from playground.weights import checkpoint
 from playground.weights.store import NetworkStore, default_folder
 
@@ -126,7 +126,9 @@ def read(text: str, *, weights: Weights = "minilm", changes: str = "", **setting
     Raises a PlaygroundError that says what would work: UnknownNameError, ConfigError, InputError, InterventionError,
     PretrainedError, TooLargeError.
     """
-    if isinstance(weights, tuple) and isinstance(weights[0], EnglishNetwork):
+    if not isinstance(text, str):
+        raise InputError("read takes one text, with one sentence a line.")
+    if isinstance(weights, tuple) and weights and isinstance(weights[0], EnglishNetwork):
         weights, settings = "english", values_of(weights[0].spec) | settings
     name, given = _open_weights(weights)
     chosen = _read_settings(name, settings) | {"text": text, "weights": name}
@@ -184,14 +186,8 @@ class Reading:
         return self.run.arrays[point]
 
     def __repr__(self) -> str:
-        config, weights, n = self.config, self.lab["weights"], len(self.tokens)
-        named = "own weights" if weights == "mine" else weights
-        shapes = ", ".join(f"{point} {self[point].shape}" for point in ("layers.0.attn.pattern", "final"))
-        return (
-            f"Reading of {n} tokens: {shortened(' '.join(self.tokens), 80)}\n"
-            f"{named}, {count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}; "
-            f"{len(self.points)} points: {shapes}, …"
-        )
+        weights = self.lab["weights"]
+        return self.run.describe(f"{'own weights' if weights == 'mine' else weights} on")
 
     def pattern(self, layer: int, head: int) -> "pd.DataFrame":
         """Return a head's attention, (queries, keys): each row adds up to 1."""

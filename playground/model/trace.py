@@ -97,6 +97,10 @@ class Trace(Mapping[str, Tensor]):
     def __len__(self) -> int:
         return len(self._tensors)
 
+    def __repr__(self) -> str:
+        points = [f"{name} {tuple(tensor.shape)}" for name, tensor in self.items()]
+        return f"Trace of {len(points)} points: {', '.join([*points[:2], '…', *points[-1:]])}"
+
 
 class _Untraced(Trace):
     recording = False

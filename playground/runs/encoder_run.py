@@ -27,6 +27,7 @@ from playground.runs.arrays import Array, first_sentence, freeze, to_array
 from playground.runs.budget import check_kept, time_pass
 from playground.text import Batch
 from playground.text.tokenizer import draw_vectors
+from playground.text.wording import count_heads
 
 EMBEDDINGS = -1
 """The start of a whole pass; layers count from 0."""
@@ -153,7 +154,7 @@ Hidden = Literal["", "padding query", "padding key", "causal", "window"]
 """What hides a key from a query."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Run:
     """What the encoder did with one sentence of a batch."""
 
@@ -173,6 +174,20 @@ class Run:
     interventions: tuple[Change, ...] = ()
     computed: Mapping[str, Array] = field(default_factory=dict)
     """The original values at the changed points, under the same names."""
+
+    def __repr__(self) -> str:
+        return self.describe("Run of")
+
+    def describe(self, subject: str) -> str:
+        """Return two lines: a subject and its tokens; sizes and shapes."""
+        config, text = self.config, " ".join(self.real_tokens)
+        shown = (name for name in ("layers.0.attn.pattern", "final") if name in self.arrays)
+        shapes = ", ".join(f"{name} {self.arrays[name].shape}" for name in shown)
+        return (
+            f"{subject} {self.n_real} tokens: {text if len(text) <= 80 else f'{text[:79]}…'}\n"
+            f"{count_heads(config.n_layers, config.n_heads)}, d_model {config.d_model}; "
+            f"{len(self.arrays)} points: {shapes}, …"
+        )
 
     @property
     def n_real(self) -> int:
