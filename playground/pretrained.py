@@ -1,6 +1,7 @@
 """Trained encoders, found, checked and loaded: `load`."""
 
 import os
+from pathlib import Path
 from typing import Any, Literal, overload
 
 from playground.errors import InputError, PretrainedError
@@ -44,4 +45,6 @@ def load(source: str | os.PathLike[str] = "minilm", **settings: Any) -> tuple[En
         return network, network.tokenizer
     if settings:
         raise InputError(f'Only load("english") takes settings such as {next(iter(settings))}.')
-    return checkpoint.load(hub.fetch(str(source)) if hub.is_name(source) else source)
+    if isinstance(source, str) and source.count("/") == 1 and not Path(source).is_dir():
+        source = hub.fetch(source)
+    return checkpoint.load(source)

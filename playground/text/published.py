@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 import tokenizers
-from tokenizers.implementations import BertWordPieceTokenizer
+from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 from playground.errors import InputError
 from playground.text.data import read_table
@@ -184,7 +184,7 @@ def describe_wordpiece(vocabulary: bytes, settings: Mapping[str, Any]) -> bytes:
         strip_accents=None if accents is None else bool(accents),
         lowercase=bool(settings.get("do_lower_case", True)),
     )
-    return backend.to_str().encode()
+    return str(backend.to_str()).encode()
 
 
 def _check(given: Any) -> dict[str, Any]:

@@ -187,9 +187,9 @@ def _read_json_file(path: Path, published: Mapping[str, str]) -> Any:
 
 def read_tokenizer_file(folder: Path, published: Mapping[str, str]) -> bytes:
     """Return a folder's tokenizer.json, or one that is made of BERT's vocab.txt; raises PretrainedError."""
-    if not _has_words_alone(folder):
+    if (folder / VOCABULARY).is_file() or not (folder / WORDS).is_file():
         return _read_published(folder / VOCABULARY, published)
-    settings = {}
+    settings: dict[str, Any] = {}
     for path in (folder / CONFIG, folder / WORDS_CONFIG):
         found = _read_json_file(path, {}) if path.is_file() else {}
         settings |= found if isinstance(found, dict) else {}
@@ -199,18 +199,13 @@ def read_tokenizer_file(folder: Path, published: Mapping[str, str]) -> bytes:
         raise PretrainedError(f"{folder / WORDS} can't be used: {error}.") from error
 
 
-def _has_words_alone(folder: Path) -> bool:
-    return (folder / WORDS).is_file() and not (folder / VOCABULARY).is_file()
-
-
 def _read_tokenizer(folder: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
-    content, path = read_tokenizer_file(folder, published), folder / (WORDS if _has_words_alone(folder) else VOCABULARY)
+    content = read_tokenizer_file(folder, published)
     try:
-        tokenizer = published_tokenizer(content, is_known=path.name in published)
+        tokenizer = published_tokenizer(content, is_known=VOCABULARY in published)
     except InputError as error:
-        raise PretrainedError(f"{path} is damaged: {error}.") from error
+        raise PretrainedError(f"{folder / VOCABULARY} is damaged: {error}.") from error
     if tokenizer.vocab_size > config.vocab_size:
-        raise PretrainedError(
-            f"{path} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of its {CONFIG}."
-        )
+        n, most = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
+        raise PretrainedError(f"The tokenizer in {folder} has {n} tokens, more than the {most} of its {CONFIG}.")
     return tokenizer

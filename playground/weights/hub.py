@@ -8,16 +8,8 @@ from pathlib import Path
 
 from playground.errors import InputError, PretrainedError
 from playground.text.wording import quote_text
-from playground.weights.checkpoint import (
-    CONFIG,
-    DOWNLOAD_TIMEOUT,
-    SHARDS,
-    VOCABULARY,
-    WEIGHTS,
-    WORDS,
-    WORDS_CONFIG,
-    read_config_file,
-)
+from playground.weights import checkpoint
+from playground.weights.checkpoint import CONFIG, DOWNLOAD_TIMEOUT, VOCABULARY, WEIGHTS, WORDS
 
 logger = logging.getLogger(__name__)
 
@@ -27,15 +19,10 @@ MAX_BYTES = 2 * 2**30
 _PICKLES = ("*.bin", "*.pt", "*.pth", "*.ckpt", "*.pkl")
 
 
-def is_name(source: str | os.PathLike[str]) -> bool:
-    """Return whether `load` takes a source for a name on the hub: one slash, and no folder."""
-    return isinstance(source, str) and source.count("/") == 1 and not Path(source).is_dir()
-
-
 def check_name(name: str) -> None:
     """Raise InputError unless a model on the hub can have this name."""
     from huggingface_hub.errors import HFValidationError  # 0.1 s to import, and seldom needed
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(name if "/" in name else "")
@@ -72,7 +59,7 @@ def _download(name: str, max_bytes: int) -> Path:
     files = _choose_files(name, sizes, max_bytes)
     config = Path(hf_hub_download(name, CONFIG, token=False, etag_timeout=DOWNLOAD_TIMEOUT))
     try:
-        read_config_file(config, {})
+        checkpoint.read_config_file(config, {})
     except PretrainedError as error:
         raise PretrainedError(str(error).replace(str(config), f"The {CONFIG} of {name}")) from error
     folder = config.parent  # named after its revision
@@ -93,32 +80,27 @@ def _find_in_cache(name: str, max_bytes: int, reason: str) -> Path:
 
 
 def _explain(name: str, error: Exception) -> str:
-    import httpx2  # what the hub sends its requests through
     from huggingface_hub import errors
 
     if isinstance(error, errors.OfflineModeIsEnabled):
         return "Downloads are switched off"
+    logger.warning("%s could not be downloaded: %r", name, error)
     if isinstance(error, errors.RepositoryNotFoundError | errors.DisabledRepoError):
         return "The hub has no model of this name that everybody may read"
-    if not isinstance(error, OSError | httpx2.HTTPError):
-        logger.error("The download of %s failed", name, exc_info=error)
     return "The hub can't be reached"
 
 
 def _choose_files(name: str, sizes: Mapping[str, int], max_bytes: int) -> list[str]:
     """Return which of a model's files are read; PretrainedError if one is missing or they are too large."""
-    weights = matching(sizes, WEIGHTS) or matching(sizes, SHARDS)
+    weights = matching(sizes, WEIGHTS) or matching(sizes, checkpoint.SHARDS)
     tokenizer = matching(sizes, VOCABULARY) or matching(sizes, WORDS)
     if not weights and any(matching(sizes, pattern) for pattern in _PICKLES):
         raise PretrainedError(f"{name} has only a pickle, which can run code: not read.")
-    for found, needed in (
-        (matching(sizes, CONFIG), CONFIG),
-        (weights, WEIGHTS),
-        (tokenizer, f"{VOCABULARY}, nor BERT's {WORDS}"),
-    ):
-        if not found:
-            raise PretrainedError(f"{name} has no {needed}.")
-    files = [CONFIG, *weights, *tokenizer, *matching(sizes, WORDS_CONFIG)]
+    needed = {CONFIG: CONFIG in sizes, WEIGHTS: weights, f"{VOCABULARY}, nor BERT's {WORDS}": tokenizer}
+    missing = next((file for file, found in needed.items() if not found), None)
+    if missing is not None:
+        raise PretrainedError(f"{name} has no {missing}.")
+    files = [CONFIG, *weights, *tokenizer, *matching(sizes, checkpoint.WORDS_CONFIG)]
     n_bytes = sum(sizes[file] for file in files)
     if n_bytes > max_bytes:
         n, most = (f"{each / 2**20:,.1f}" for each in (n_bytes, max_bytes))

@@ -1,12 +1,13 @@
 import json
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import httpx2
 import huggingface_hub
 import pytest
 from huggingface_hub import constants, errors
-from huggingface_hub.hf_api import ModelInfo
+from huggingface_hub.hf_api import ModelInfo, RepoSibling
 
 from playground.errors import InputError, PretrainedError
 from playground.pretrained import load
@@ -55,9 +56,8 @@ def asked(place: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Which files were downloaded from a hub that has a BERT."""
     files: list[str] = []
     sizes = {path.name: path.stat().st_size for path in (FAMILIES / "bert").iterdir()} | {"pytorch_model.bin": 9**9}
-
-    def info(name: str, **_: Any) -> ModelInfo:
-        return ModelInfo(id=name, siblings=[{"rfilename": file, "size": size} for file, size in sizes.items()])
+    files_there = [RepoSibling(rfilename=file, size=size) for file, size in sizes.items()]
+    info = mock.Mock(return_value=mock.Mock(spec=ModelInfo, siblings=files_there))
 
     def download(_: str, file: str, *, token: object, revision: str = "main", **__: Any) -> str:
         assert (revision, token) == (REVISION if files else "main", False)
@@ -78,36 +78,32 @@ def test_only_what_is_read_is_downloaded(asked: list[str], monkeypatch: pytest.M
     assert asked == []
     load(NAME)
     assert set(asked) == {"config.json", "model.safetensors", "tokenizer.json"}
+    n = len(asked)
     monkeypatch.setenv("PLAYGROUND_DOWNLOAD", "0")
-    del asked[:]
     load(NAME)
-    assert asked == []
+    assert len(asked) == n
 
 
 ANSWER = httpx2.Response(403, request=httpx2.Request("GET", "https://hub"))
 
 
 @pytest.mark.parametrize(
-    ("error", "message", "logged"),
+    ("error", "message"),
     [
-        (errors.GatedRepoError("403", response=ANSWER), "The hub has no model of this name that everybody may read", 0),
-        (errors.HfHubHTTPError("503", response=ANSWER), "The hub can't be reached", 0),
-        (httpx2.ConnectTimeout("slow"), "The hub can't be reached", 0),
-        (KeyError("x"), "The hub can't be reached", 1),
+        (errors.GatedRepoError("403", response=ANSWER), "The hub has no model of this name that everybody may read"),
+        (errors.HfHubHTTPError("503", response=ANSWER), "The hub can't be reached"),
+        (httpx2.ConnectTimeout("slow"), "The hub can't be reached"),
+        (KeyError("x"), "The hub can't be reached"),
     ],
 )
 @pytest.mark.usefixtures("asked")
 def test_a_failure_of_the_hub_has_a_sentence_unless_the_cache_has_the_model(
-    error: Exception, message: str, logged: int,
-    place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture,
-) -> None:  # fmt: skip
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    monkeypatch.setattr(huggingface_hub, "model_info", fail)
+    error: Exception, message: str, place: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(huggingface_hub, "model_info", mock.Mock(side_effect=error))
     with pytest.raises(PretrainedError, match=f"^{message}, and in this machine's cache {NAME} is missing.$"):
         load(NAME)
-    assert len(caplog.records) == logged
+    assert repr(error) in caplog.text
     fill(place)
     assert load(NAME)[0].config.d_model == 32
 

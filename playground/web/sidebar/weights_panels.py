@@ -171,8 +171,9 @@ def draw_upload(setup: Lab) -> None:
     """Draw the uploader, what the file is, and how text becomes its ids."""
     models = services().settings.hub_models
     if models:
-        words = {"placeholder": say("sidebar", "hub.placeholder"), "help": say("sidebar", "hub.help")}
+        words: Any = {"placeholder": say("sidebar", "hub.placeholder"), "help": say("sidebar", "hub.help")}
         st.selectbox(say("sidebar", "hub"), models, index=None, key=HUB, on_change=_open_hub_model, **words)
+        saving.draw_problem(HUB)
     label, help_text = say("sidebar", "upload"), say("sidebar", "upload.help")
     saving.draw_uploader(label, UPLOADER, _open_upload, accept_multiple_files=True, help=help_text)
     upload = session_models().upload
@@ -187,7 +188,7 @@ def draw_upload(setup: Lab) -> None:
 
 def close() -> None:
     """Forget the upload and everything computed with it."""
-    problems = map(saving.problem_key, (UPLOADER, VOCABULARY_UPLOADER))
+    problems = map(saving.problem_key, (UPLOADER, VOCABULARY_UPLOADER, HUB))
     for key in (READING, *problems):
         st.session_state.pop(key, None)
     session_models().close_upload()
@@ -252,7 +253,7 @@ def _open_hub_model() -> None:
     name = st.session_state[HUB]
     st.session_state[HUB] = None  # a shortcut, not a choice that lasts
     if name is not None:
-        problem = saving.problem_key(UPLOADER)
+        problem = saving.problem_key(HUB)
         with saving.explain_failure(problem, quote_text(name)), services().turns.hold_long_place():
             _show(own_models.read_hub_model(name))
 
