@@ -1,7 +1,7 @@
 """From typed text to a padded batch of token ids, with the pieces that a student can read."""
 
 from playground.text.own_tokens import IdTokenizer, VocabularyTokenizer, read_vocabulary
-from playground.text.published import published_tokenizer
+from playground.text.published import describe_wordpiece, published_tokenizer
 from playground.text.sentences import Sentences, split_sentences
 from playground.text.tokenizer import Batch, Tokenizer, bpe, build_tokenizer, characters, word_level_tokenizer, words
 
@@ -14,6 +14,7 @@ __all__ = [
     "bpe",
     "build_tokenizer",
     "characters",
+    "describe_wordpiece",
     "published_tokenizer",
     "read_vocabulary",
     "split_sentences",

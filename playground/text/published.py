@@ -7,11 +7,12 @@ import base64
 import binascii
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 import tokenizers
+from tokenizers.implementations.bert_wordpiece import BertWordPieceTokenizer
 
 from playground.errors import InputError
 from playground.text.data import read_table
@@ -158,6 +159,32 @@ def published_tokenizer(content: bytes, *, is_known: bool = False) -> Tokenizer:
     tokenizer = LibraryTokenizer(_KINDS[given["model"]["type"]], backend, _visible_if_bytes if is_of_bytes else visible)
     tokenizer.vocab_size = max(backend.get_vocab().values(), default=-1) + 1  # ids may have gaps
     return tokenizer
+
+
+_WORDPIECE = ("BertTokenizer", "DistilBertTokenizer", "ElectraTokenizer")
+
+
+def describe_wordpiece(vocabulary: bytes, settings: Mapping[str, Any]) -> bytes:
+    """Return the `tokenizer.json` of a BERT (Devlin et al. 2019) that has a vocab.txt instead.
+
+    `settings` are the entries of its config.json and tokenizer_config.json. InputError if the words are not BERT's.
+    """
+    kind = settings.get("tokenizer_class") or _WORDPIECE[0]
+    if str(kind).removesuffix("Fast") not in _WORDPIECE:
+        raise InputError(f"it belongs to a {quote_text(str(kind), longest=40)}, which works otherwise than BERT's")
+    text = vocabulary.decode(errors="replace").replace("\r\n", "\n").removesuffix("\n")
+    ids = {word: token_id for token_id, word in enumerate(text.split("\n"))}
+    missing = [word for word in ("[UNK]", "[CLS]", "[SEP]") if word not in ids]
+    if missing or len(ids) > MAX_VOCABULARY:
+        raise InputError(f"it has {len(ids):,} words and no {missing[0]}" if missing else f"it has {len(ids):,} words")
+    accents = settings.get("strip_accents")
+    backend = BertWordPieceTokenizer(
+        ids,
+        handle_chinese_chars=bool(settings.get("tokenize_chinese_chars", True)),
+        strip_accents=None if accents is None else bool(accents),
+        lowercase=bool(settings.get("do_lower_case", True)),
+    )
+    return str(backend.to_str()).encode()
 
 
 def _check(given: Any) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from streamlit.web.server.starlette.starlette_websocket import is_host_allowed
 from playground.limits import LINK_FIELDS, MAX_ADDRESS
 from playground.pages import MOVED
 from playground.runs.budget import MAX_PARAMETERS
+from playground.weights import hub
 
 logger = logging.getLogger(__name__)
 
@@ -249,6 +250,8 @@ class Settings:
     """Cores of one training there."""
     ray_gpus: float = 0.0
     """GPUs of one training there."""
+    hub_models: tuple[str, ...] = ()
+    """Models of the Hugging Face hub that visitors may open."""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
@@ -265,6 +268,11 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 
 def _parse(name: str, text: str, default: Any) -> Any:
+    if isinstance(default, tuple):
+        models = tuple(dict.fromkeys(text.replace(",", " ").split()))
+        for model in models:
+            hub.check_name(model)
+        return models
     if isinstance(default, str):
         if not (text and text.isascii() and text.isprintable()) or set(text) & set(";,"):
             raise ValueError("it is empty, or has characters that no setting has")

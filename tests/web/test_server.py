@@ -122,11 +122,14 @@ def test_the_count_falls_however_a_visit_ends_and_a_visitor_who_left_is_one_line
 def test_settings_are_read_from_the_environment() -> None:
     texts = {"max_parameters": "5_000_000", "device": "cuda:1", "busy_timeout": "1.5"}
     texts |= {"frame_ancestors": " 'self' https://*.school.example:8443 ", "ray_gpus": "0"}
+    texts["hub_models"] = "a/b, google/c_2 a/b"
     assert texts.keys() < {field.name for field in fields(Settings)}
     assert read_settings({}) == Settings(threads=1)
     found = read_settings({f"PLAYGROUND_{name.upper()}": text for name, text in texts.items()})
     sources = "'self' https://*.school.example:8443"
-    assert found == Settings(5_000_000, device="cuda:1", busy_timeout=1.5, frame_ancestors=sources)
+    assert found == Settings(
+        5_000_000, device="cuda:1", busy_timeout=1.5, frame_ancestors=sources, hub_models=("a/b", "google/c_2")
+    )
 
 
 @pytest.mark.parametrize(
@@ -136,6 +139,7 @@ def test_settings_are_read_from_the_environment() -> None:
         ("PLAYGROUND_FRAME_ANCESTORS", ["", "*; script-src *", "'self'\r\nset-cookie: a=b", "a, b", "schüle.example"]),
         ("PLAYGROUND_BUSY_TIMEOUT", ["0", "-3", "nan", "inf", "soon"]),
         ("PLAYGROUND_RAY_GPUS", ["-1", "inf", "nan"]),
+        ("PLAYGROUND_HUB_MODELS", ["bert", "a/b, ../c", "a/b;c/d"]),
     ],
 )  # fmt: skip
 def test_a_bad_value_is_named_and_the_default_used(

@@ -110,9 +110,7 @@ def test_robertas_relatives_have_its_positions(tmp_path: Path) -> None:
     assert same(folder, "roberta")
 
 
-def test_what_is_no_folder_of_weights_gets_the_line_that_makes_one(tmp_path: Path) -> None:
-    with pytest.raises(PretrainedError, match=r'snapshot_download\("google/bert_uncased"\)'):
-        load("google/bert_uncased")
+def test_a_folder_with_a_pickle_gets_the_line_that_makes_another(tmp_path: Path) -> None:
     folder = copied("bert", tmp_path)
     (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
     with pytest.raises(PretrainedError, match=r"safetensors\.torch\.save_file"):

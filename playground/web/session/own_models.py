@@ -22,7 +22,9 @@ from playground.training.network import Network
 from playground.training.trained_network import TrainedNetwork, key_in, load, save
 from playground.web.session.services import cache_in_session, services, session_results
 from playground.weights import build_encoder, encoder_half, first_not_finite, read_tensors, recognise_tensors
-from playground.weights.files import check_size
+from playground.weights.checkpoint import CONFIG, list_weights, read_tokenizer_file
+from playground.weights.files import MAX_BYTES, check_size
+from playground.weights.hub import fetch
 from playground.weights.huggingface import read_config
 from playground.weights.recognise import RecognisedWeights
 
@@ -290,6 +292,15 @@ def read_upload(
     services().memory.reserve(upload)
     build_encoder(tensors, recognised, config)
     return upload
+
+
+def read_hub_model(name: str) -> UploadedWeights:
+    """Read a model of the operator's list from the hub or its cache, as an upload; raises as `read_upload`."""
+    if name not in services().settings.hub_models:
+        raise InputError("This server does not open that model.")
+    folder = fetch(name, MAX_BYTES)
+    weights = [path.read_bytes() for path in list_weights(folder)]
+    return read_upload(name, weights, (folder / CONFIG).read_bytes(), read_tokenizer_file(folder, {}))
 
 
 def _read_config(data: bytes) -> RecognisedWeights:

@@ -159,6 +159,11 @@ def end_page() -> None:
 def draw_uploader(label: str, name: str, read: Callable[..., None], **options: Any) -> None:
     """Draw an uploader with options of `st.file_uploader`; `read` takes its files."""
     st.file_uploader(label, key=uploader_key(name), on_change=partial(_open_files, name, read), **options)
+    draw_problem(name)
+
+
+def draw_problem(name: str) -> None:
+    """Draw why the last file of an uploader, or of another widget, can't be used."""
     if problem_key(name) in st.session_state:
         st.error(st.session_state[problem_key(name)])
 

@@ -159,7 +159,7 @@ def _list_known(trained: TrainedNetwork) -> str:
 # --- a visitor's own file
 
 UPLOADER, VOCABULARY_UPLOADER = "own_file", "own_vocabulary"
-CLOSE, READING = "own_close", "own_reading"
+CLOSE, READING, HUB = "own_close", "own_reading", "own_hub_model"
 """Keys of widgets; a link can't carry a file, so they are no parameters."""
 
 HOW_TO_SAVE = """from safetensors.torch import save_model
@@ -169,6 +169,11 @@ save_model(model, "model.safetensors")"""
 
 def draw_upload(setup: Lab) -> None:
     """Draw the uploader, what the file is, and how text becomes its ids."""
+    models = services().settings.hub_models
+    if models:
+        words: Any = {"placeholder": say("sidebar", "hub.placeholder"), "help": say("sidebar", "hub.help")}
+        st.selectbox(say("sidebar", "hub"), models, index=None, key=HUB, on_change=_open_hub_model, **words)
+        saving.draw_problem(HUB)
     label, help_text = say("sidebar", "upload"), say("sidebar", "upload.help")
     saving.draw_uploader(label, UPLOADER, _open_upload, accept_multiple_files=True, help=help_text)
     upload = session_models().upload
@@ -183,7 +188,7 @@ def draw_upload(setup: Lab) -> None:
 
 def close() -> None:
     """Forget the upload and everything computed with it."""
-    problems = map(saving.problem_key, (UPLOADER, VOCABULARY_UPLOADER))
+    problems = map(saving.problem_key, (UPLOADER, VOCABULARY_UPLOADER, HUB))
     for key in (READING, *problems):
         st.session_state.pop(key, None)
     session_models().close_upload()
@@ -241,7 +246,19 @@ def _open_upload(*chosen: UploadedFile) -> None:
         raise InputError(say("sidebar", "no-weights"))
     config, tokenizer = files.get("config.json"), files.get("tokenizer.json")
     with services().turns.take():
-        upload = own_models.read_upload(next(iter(weights)), list(weights.values()), config, tokenizer)
+        _show(own_models.read_upload(next(iter(weights)), list(weights.values()), config, tokenizer))
+
+
+def _open_hub_model() -> None:
+    name = st.session_state[HUB]
+    st.session_state[HUB] = None  # a shortcut, not a choice that lasts
+    if name is not None:
+        problem = saving.problem_key(HUB)
+        with saving.explain_failure(problem, quote_text(name)), services().turns.hold_long_place():
+            _show(own_models.read_hub_model(name))
+
+
+def _show(upload: UploadedWeights) -> None:
     close()
     session_models().upload = upload
     st.session_state.update(upload.recognised.open_settings)

@@ -44,6 +44,9 @@ trained = **{ $task }**, trained for { $step } steps: { PERCENT($right) } of the
 unknown = { $n } of { $tokens } tokens are unknown to it and read as [UNK]. It knows { $knows }.
 example = Use an example of the task
 
+hub = A model of the Hugging Face hub
+    .placeholder = open a model …
+    .help = The models that this server offers. Opening one for the first time downloads it, which can take a minute.
 upload = A state_dict, saved as safetensors
     .help = At most 200 MB. It stays in your session, is shown to nobody else, and is gone when you close it or leave. Of a Hugging Face checkpoint, add config.json and tokenizer.json.
 no-upload = :orange-badge[random weights] until a file is open. To save one (`pip install safetensors`):
