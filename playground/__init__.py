@@ -9,7 +9,7 @@ from playground.config import ModelConfig
 from playground.errors import ConfigError
 from playground.link import open_link
 from playground.model import Encoder, EncoderDecoder, Trace
-from playground.notebook import check_answer, show
+from playground.notebook import check_answer, heads, show
 
 __all__ = [
     "ConfigError",
@@ -19,6 +19,7 @@ __all__ = [
     "Trace",
     "check_answer",
     "count_parameters",
+    "heads",
     "open_link",
     "show",
 ]
