@@ -23,11 +23,11 @@ from playground.link import open_link
 from playground.model import Encoder as Encoder
 from playground.model import EncoderDecoder as EncoderDecoder
 from playground.model import Trace as Trace
-from playground.notebook import check_answer, show
+from playground.notebook import check_answer, heads, show
 from playground.reading import Reading as Reading
 from playground.reading import compare, diff, read
 
-__all__ = ["check_answer", "compare", "count_parameters", "diff", "open_link", "read", "show"]
+__all__ = ["check_answer", "compare", "count_parameters", "diff", "heads", "open_link", "read", "show"]
 """The functions, which `help` explains. It would print each class with all that it inherits of torch."""
 
 __version__ = "0.1.0"

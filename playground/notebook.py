@@ -1,7 +1,19 @@
-"""What a link shows, in a notebook."""
+"""In a notebook: what a link shows, and the attention of any model."""
 
+import base64
+import html
+import json
+import zlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import torch
+
+from playground.charts import palette
+from playground.charts.names import token_names
 from playground.errors import InputError
 from playground.link import open_link
 from playground.pages import PAGES
@@ -10,8 +22,21 @@ from playground.text.wording import quote_text
 if TYPE_CHECKING:
     from playground.charts.chart import Item
     from playground.charts.draw import Drawn
+    from playground.charts.figure import Array
     from playground.charts.scene import Scene
     from playground.link import LinkedView
+
+MOST_TOKENS = 512
+"""Of a text whose heads are drawn."""
+
+MOST_WEIGHTS = 20_000_000
+"""Of all heads that are drawn."""
+
+MOST_BYTES, FULL_SIZE = 1_000_000, 2_400_000
+"""Bytes of a drawing of this many weights, such as 12 × 12 heads of 128 tokens; more weights may take more."""
+
+LEVELS = (65_535, 255, 191, 127, 95, 63, 47, 39, 31, 23, 15)
+"""Steps of a drawn weight's square root, the finest first."""
 
 
 def show(link: "str | LinkedView") -> None:
@@ -96,3 +121,98 @@ def _put(shown: object) -> None:
     from IPython.display import display
 
     display(shown)  # type: ignore[no-untyped-call]
+
+
+# --- the attention of any model
+
+
+@dataclass(frozen=True)
+class HeadMaps:
+    """Drawn heads; a notebook shows them."""
+
+    html: str
+    """A whole page, with its script, that reads nothing else."""
+    precision: float
+    """How far a drawn weight near 1 is from the given one, at most; a smaller weight w: √w times as far."""
+
+    def _repr_html_(self) -> str:
+        options = 'title="Attention heads" sandbox="allow-scripts" style="width: 100%; height: 780px; border: 0"'
+        return f'<iframe {options} srcdoc="{html.escape(self.html)}"></iframe>'
+
+    def save(self, path: str | Path) -> None:
+        """Write the page to a file, for any browser."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+
+def heads(patterns: Any, tokens: Iterable[str], *, other: Any = None, keys: Iterable[str] | None = None) -> HeadMaps:
+    """Draw every head of any model, and one of them large: its map, its lines, its difference to another.
+
+    Up to 12 × 12 heads of 128 tokens take 1 MB at most. The square roots of weights are rounded for that: to 1/65,535
+    if there are few, to 1/15 at the coarsest. The page shows beside each weight how exact it is.
+
+    Args:
+        patterns: weights after the softmax, of torch or NumPy: (H, Tq, Tk), (L, H, Tq, Tk), or a list of layers, each
+            (1, H, Tq, Tk), as `outputs.attentions` of transformers.
+        tokens: the queries, Tq names.
+        other: patterns of the same shape; the page then shows either, and their difference.
+        keys: Tk names, if the keys are not the queries.
+
+    Raises:
+        InputError: shapes, names or weights that cannot be drawn.
+    """
+    given = [_read_patterns(each) for each in ([patterns] if other is None else [patterns, other])]
+    if given[-1].shape != given[0].shape:
+        shapes = " and ".join(str(each.shape) for each in given)
+        raise InputError(f"`patterns` and `other` need one shape: these have {shapes}.")
+    sets = np.stack(given).swapaxes(-1, -2)  # (1 or 2, L, H, Tk, Tq): columns, which are often alike, compress better
+    queries = list(tokens)
+    names = {"keys": queries if keys is None else list(keys), "queries": queries}
+    for (axis, listed), n in zip(names.items(), sets.shape[-2:], strict=True):
+        if len(listed) != n:
+            raise InputError(f"The patterns have {n} {axis}: give a list of {n} tokens, not of {len(listed)}.")
+    if max(sets.shape[-2:]) > MOST_TOKENS or sets.size > MOST_WEIGHTS:
+        raise InputError(
+            f"At most {MOST_TOKENS} tokens and {MOST_WEIGHTS:,} weights can be drawn, these are "
+            f"{max(sets.shape[-2:])} and {sets.size:,}: shorten the text, or draw fewer layers."
+        )
+    if not (sets.min() >= 0 and sets.max() <= 1.001):  # half precision rounds upwards; NaN is neither
+        raise InputError("Weights lie between 0 and 1: give the patterns after the softmax, without dropout or NaN.")
+    colours = {"focus": palette.FOCUS, "attention": palette.ATTENTION, "less": palette.FEED_FORWARD}
+    data = {axis: token_names(list(map(str, listed))) for axis, listed in names.items()}
+    return _fill_page({**data, "colours": {**colours, "muted": palette.MUTED}}, sets)
+
+
+def _read_patterns(patterns: Any) -> "Array":
+    """Return patterns (L, H, Tq, Tk)."""
+
+    def read(values: Any) -> "Array":
+        return np.asarray(values.detach().cpu().float() if isinstance(values, torch.Tensor) else values, np.float32)
+
+    try:
+        array = np.stack(list(map(read, patterns))) if isinstance(patterns, (list, tuple)) else read(patterns)
+    except (TypeError, ValueError):
+        raise InputError("The patterns are no arrays of numbers, or their layers differ in shape.") from None
+    if array.ndim == 5 and array.shape[1] == 1:  # layers of one sentence each
+        array = array[:, 0]
+    array = array[None] if array.ndim == 3 else array
+    if array.ndim != 4 or not array.size:
+        raise InputError(
+            f"Patterns of the shape {array.shape} can't be drawn: give those of one sentence, (heads, queries, keys), "
+            "(layers, heads, queries, keys) or a list of layers. transformers returns them with "
+            "attn_implementation='eager' and output_attentions=True."
+        )
+    return array
+
+
+def _fill_page(data: dict[str, Any], sets: "Array") -> HeadMaps:
+    """Write weights as finely as there is room for."""
+    page = (Path(__file__).parent / "heads.html").read_text(encoding="utf-8")
+    most_bytes = MOST_BYTES * max(1.0, sets.size / FULL_SIZE)
+    for levels in LEVELS:
+        numbers = np.rint(np.sqrt(np.minimum(sets, 1)) * levels).astype("<u2" if levels > 255 else np.uint8)
+        weights = base64.b64encode(zlib.compress(numbers.tobytes())).decode()
+        text = json.dumps({**data, "shape": sets.shape, "levels": levels, "weights": weights})
+        filled = page.replace("{}", text.replace("<", "\\u003c"), 1)  # a token's `</script>` ends no script
+        if len(html.escape(filled).encode()) <= most_bytes:
+            break
+    return HeadMaps(filled, 1 / levels)

@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from playground.analysis.streams import cosine_between_tokens
+from playground.analysis.streams import cosine_between_tokens, unit_vectors
 from playground.errors import InputError
 from playground.limits import MAX_CHARACTERS, MAX_SENTENCES
 from playground.model import Encoder
@@ -81,12 +81,11 @@ def read_depths(
     interventions: Sequence[Sequence[Change]] = (),
 ) -> SentenceDepths:
     """Run every sentence of a batch, as `run_batch`."""
-    config = encoder.config
-    points = [*residual_points(config), *["final"] * (config.final_norm and config.norm != "none")]
+    d_model, points = encoder.config.d_model, _depth_points(encoder)
     padding = ~batch.mask.numpy()
     n_sentences, n_tokens = padding.shape
-    final = np.zeros((n_sentences, n_tokens, config.d_model), np.float32)
-    pooled = {pooling: np.zeros((len(points), n_sentences, config.d_model), np.float32) for pooling in POOLINGS}
+    final = np.zeros((n_sentences, n_tokens, d_model), np.float32)
+    pooled = {pooling: np.zeros((len(points), n_sentences, d_model), np.float32) for pooling in POOLINGS}
     steps = run_batch(
         encoder, batch, keep=frozenset(points).__contains__, seed=seed, causal=causal, interventions=interventions
     )
@@ -99,6 +98,11 @@ def read_depths(
     freeze(padding, final, *pooled.values())
     tokens = tuple((*row, *["[PAD]"] * (n_tokens - len(row))) for row in batch.tokens)
     return SentenceDepths(tokens, padding, final, pooled)
+
+
+def _depth_points(encoder: Encoder) -> list[str]:
+    config = encoder.config
+    return [*residual_points(config), *["final"] * (config.final_norm and config.norm != "none")]
 
 
 class Pair(NamedTuple):
@@ -146,6 +150,57 @@ def token_contributions(
     lengths = np.linalg.norm(left.sum(axis=0)) * np.linalg.norm(right.sum(axis=0))
     parts: Array64 = left @ right.T
     return parts / lengths if lengths else np.zeros_like(parts)
+
+
+# --- one word in several sentences
+
+Places = Mapping[int, Sequence[int]]
+"""A word's tokens, by sentence."""
+
+
+def find_repeated_words(batch: Batch) -> dict[str, Places]:
+    """Return the words of more than one sentence, the rarest first; of a sentence, the first occurrence counts."""
+    found: dict[str, dict[int, Sequence[int]]] = {}
+    for sentence, (text, offsets) in enumerate(zip(batch.sentences, batch.offsets, strict=True)):
+        for word in split_words(text):
+            tokens = [i for i, span in enumerate(offsets) if word.overlaps(*span)]
+            if tokens and text[word.start : word.end].isalnum():
+                found.setdefault(text[word.start : word.end].casefold(), {}).setdefault(sentence, tokens)
+    repeated = {word: places for word, places in found.items() if len(places) > 1}
+    return dict(sorted(repeated.items(), key=lambda each: len(each[1])))
+
+
+def compare_word_by_depth(
+    encoder: Encoder,
+    batch: Batch,
+    places: Places,
+    *,
+    seed: int = 0,
+    causal: bool = False,
+    interventions: Sequence[Sequence[Change]] = (),
+) -> tuple[Array, Array]:
+    """Return cosines of a word's vectors, the means of its tokens', with the first sentence's: (S, n), 1 in column 0.
+
+    The baseline, (S,), is the mean cosine of the first sentence's vector with the other tokens of the other sentences,
+    NaN without any: contextual vectors are alike in general (Ethayarajh 2019, section 4.1).
+    """
+    points, numbers, n_others = _depth_points(encoder), list(places), 0
+    words = np.zeros((len(points), len(places), encoder.config.d_model), np.float32)
+    others = np.zeros((len(points), encoder.config.d_model), np.float32)  # sums of unit vectors
+    keep, options = frozenset(points).__contains__, {"seed": seed, "causal": causal, "interventions": interventions}
+    for sentences, arrays in run_batch(encoder, batch, keep=keep, sentences=numbers, **options):
+        for row, sentence in enumerate(sentences):
+            own = list(places[sentence])
+            rest = [i for i, added in enumerate(batch.special[sentence]) if not added and i not in own]
+            rest = [] if sentence == numbers[0] else rest
+            n_others += len(rest)
+            for depth, point in enumerate(points):
+                vectors = arrays[point][row]
+                words[depth, numbers.index(sentence)] = vectors[own].mean(axis=0)
+                others[depth] += unit_vectors(vectors[rest]).sum(axis=0)
+    firsts = unit_vectors(words[:, 0])
+    baseline = (others * firsts).sum(axis=1) / n_others if n_others else np.full(len(points), np.nan, np.float32)
+    return np.stack([cosine_between_tokens(each)[0] for each in words]), baseline
 
 
 # --- without a word

@@ -62,12 +62,13 @@ def residual_stream(run: Run) -> Array:
 
 def cosine_between_tokens(vectors: Array) -> Array:
     """Return cosines: (T, D) → (T, T); 0 to zeros."""
-    unit = _unit(vectors)
+    unit = unit_vectors(vectors)
     cosines: Array = unit @ unit.T
     return np.clip(cosines, -1, 1)
 
 
-def _unit(vectors: Array) -> Array:
+def unit_vectors(vectors: Array) -> Array:
+    """Return vectors (…, D) at length 1; zeros stay."""
     lengths = l2(vectors)[..., None]
     finite = np.where(np.isfinite(vectors), vectors, np.float32(np.nan))
     return np.divide(finite, lengths, where=lengths != 0, out=np.zeros_like(vectors))

@@ -193,7 +193,8 @@ SENTENCE_PAIR = ("similarity_first", "similarity_second")
 _IN_PANELS = {
     "step_ways": "step_path",
     "similarity_how": "similarity_pooling",
-    "similarity_closer": "similarity_view similarity_tokens similarity_tokens_first similarity_tokens_second",
+    "similarity_closer": "similarity_view similarity_word similarity_tokens similarity_tokens_first "
+    "similarity_tokens_second",
     "attention_closer": "attention_view",
     "norms_closer": "norms_view norms_norm norms_by_token norm_numbers_1 norm_numbers_2",
     "positions_closer": "positions_view",
@@ -297,7 +298,8 @@ OWN: dict[str, Param] = {
     "similarity_pooling": choice("mean", POOLINGS),
     "similarity_first": whole(1, 1, MAX_LISTED),
     "similarity_second": whole(2, 1, MAX_LISTED),
-    "similarity_view": choice("token by token", ("token by token", "leave a word out", "by depth")),
+    "similarity_view": choice("token by token", ("token by token", "leave a word out", "by depth", "one word")),
+    "similarity_word": text("", longest=60),
 }
 """The pages' own parameters; each starts with its page."""
 

@@ -14,6 +14,7 @@ from playground.analysis.sentences import (
     Pooling,
     SentenceDepths,
     common_tokens,
+    find_repeated_words,
     is_for_any_text,
     rank_pairs,
     token_contributions,
@@ -153,6 +154,15 @@ def leave_words_out(
         return sentences.leave_words_out(encoder, lab.tokenizer, batch, side, vector, pooling, **options)
 
 
+@once
+def compare_word_by_depth(lab: Lab, changes: Changes, word: str, order: tuple[int, ...]) -> tuple[Array, Array]:
+    """Run these sentences with a word: its cosines at every depth, and the baseline."""
+    places, options = find_repeated_words(lab.batch)[word], {"seed": lab["seed"], "causal": lab["causal"]}
+    with turn_on_text(lab.source, lab.run_key) as (encoder, batch):
+        found = {sentence: places[sentence] for sentence in order}
+        return sentences.compare_word_by_depth(encoder, batch, found, interventions=changes, **options)
+
+
 # --- the page
 
 
@@ -270,10 +280,11 @@ def _look_closer(subject: Sentences, pooling: Pooling, pair: Pair, options: Opti
     titles = (say("similarity", "first"), say("similarity", "second"))
     yield Columns(tuple((Menu(place, title, names),) for place, title in zip(SENTENCE_PAIR, titles, strict=True)))
     yield Control("similarity_view", say("similarity", "view"), say("similarity", "view.help"))
-    yield from VIEWS[options["similarity_view"]](subject, pooling, pair)
+    yield from VIEWS[options["similarity_view"]](subject, options, pair)
 
 
-def _show_contributions(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
+def _show_contributions(subject: Sentences, options: Options, pair: Pair) -> Iterator[Item]:
+    pooling = options["similarity_pooling"]
     depths, sides = subject.depths, (pair.first, pair.second)
     one, other = ((depths.final[side], depths.padding[side]) for side in sides)
     counted = [token_weights(depths.padding[side], pooling) > 0 for side in sides]
@@ -322,7 +333,8 @@ def signed_bars(names: Sequence[str], values: Sequence[float], title: str) -> di
     return {"labels": names, "values": values, "colours": colours, "texts": texts, "title": title}
 
 
-def _show_left_out(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
+def _show_left_out(subject: Sentences, options: Options, pair: Pair) -> Iterator[Item]:
+    pooling = options["similarity_pooling"]
     yield Paragraph(say("similarity", "left-out"), "caption")
     changes, cosine = tuple(tuple(filter(is_for_any_text, each)) for each in subject.changes), pair.cosine
     if changes != subject.changes:
@@ -352,23 +364,61 @@ def _word_changes(which: str, side: int, left_out: list[tuple[str, int | None, f
     )
 
 
-def _show_depths(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]:
+def _show_depths(subject: Sentences, options: Options, pair: Pair) -> Iterator[Item]:
+    pooling = options["similarity_pooling"]
     n_depths = len(subject.depths.pooled[pooling])
     every = np.stack([subject.depths.similarity(pooling, depth) for depth in range(n_depths)])
     rows, columns = np.triu_indices(every.shape[1], k=1)
     lines = {"the chosen pair": every[:, pair.first, pair.second], "median pair": np.median(every[:, rows, columns], 1)}
-    depths = np.arange(n_depths)
-    colours = (palette.FOCUS, palette.RESIDUAL)
-    curves = [Curve(name, depths, lines[name], colour) for name, colour in zip(lines, colours, strict=True)]
-    yield Curves(
+    yield _cosines_by_depth(
+        lines,
+        (palette.FOCUS, palette.RESIDUAL),
         key="similarity_depths",
         alt=say("similarity", "depths.alt"),
         caption=say("similarity", "depths.caption"),
+    )
+
+
+def _show_word(subject: Sentences, options: Options, pair: Pair) -> Iterator[Item]:
+    words = find_repeated_words(subject.lab.batch)
+    if not words:
+        yield Paragraph(say("similarity", "word-none"), "info")
+        return
+    rarest, n = next(iter(words)), {word: len(places) for word, places in words.items()}
+    names = {"": say("similarity", "word-rarest", word=rarest, n=n[rarest])}
+    names |= {word: say("similarity", "word-in", word=word, n=n[word]) for word in words if word != rarest}
+    yield Menu("similarity_word", say("similarity", "word"), names)
+    word = options["similarity_word"] or rarest
+    if word not in words:
+        yield Paragraph(say("similarity", "word-gone", word=quote_token(word)), "info")
+        return
+    order = sorted(words[word], key=lambda sentence: sentence != pair.first)[: len(palette.CURVES) + 1]
+    cosines, baseline = compare_word_by_depth(subject.lab, subject.changes, word, tuple(order))
+    lines = {f"in sentence {sentence + 1}": cosines[:, i] for i, sentence in enumerate(order) if i}
+    colours = [*palette.CURVES[: len(lines)], palette.RESIDUAL]
+    if np.isfinite(baseline).all():
+        lines["other words"] = baseline
+    yield _cosines_by_depth(
+        lines,
+        colours,
+        key="similarity_word_depths",
+        alt=say("similarity", "word-depths.alt"),
+        caption=say("similarity", "word-depths.caption", word=quote_token(word), number=order[0] + 1),
+    )
+
+
+def _cosines_by_depth(lines: Mapping[str, Array], colours: Sequence[str], **chart: Any) -> Curves[Sentences]:
+    depths = np.arange(len(next(iter(lines.values()))))
+    curves = [
+        Curve(each, depths, cosines, colour) for (each, cosines), colour in zip(lines.items(), colours, strict=False)
+    ]
+    return Curves(
         curves=lambda _: curves,
         x=Axis("blocks passed", options={"dtick": 1}),
         y=lambda _: {"title": "cosine"},
         height=340,
         table=lambda _: pd.DataFrame(lines, pd.Index(depths, name="blocks passed")),
+        **chart,
     )
 
 
@@ -385,9 +435,10 @@ def _explain(subject: Sentences, pooling: Pooling, pair: Pair) -> Iterator[Item]
     yield Paragraph(say("similarity", "parts", n=n, m=m))
 
 
-VIEWS: Mapping[str, Callable[[Sentences, Pooling, Pair], Iterator[Item]]] = {
+VIEWS: Mapping[str, Callable[[Sentences, Options, Pair], Iterator[Item]]] = {
     "token by token": _show_contributions,
     "leave a word out": _show_left_out,
     "by depth": _show_depths,
+    "one word": _show_word,
 }
 """By the value of `similarity_view`."""

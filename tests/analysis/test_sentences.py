@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis import sentences
@@ -17,8 +18,10 @@ from playground.analysis.sentences import (
     append_sentences,
     changed_tokens,
     common_tokens,
+    compare_word_by_depth,
     corrupt_word,
     find_partners,
+    find_repeated_words,
     leave_words_out,
     list_alike,
     rank_pairs,
@@ -231,3 +234,18 @@ def test_special_tokens_and_sentences_that_are_cut_have_no_copy() -> None:
 )
 def test_sentences_are_appended_where_there_is_room(text: str, n_sentences: int, expected: str | None) -> None:
     assert append_sentences(text, n_sentences, ["b", "c"]) == expected
+
+
+def test_a_words_vectors_in_several_sentences_are_compared_at_every_depth_as_by_hand() -> None:
+    texts = ["a cat sat", "two dogs", "Cat, a cat"]
+    batch, encoder = characters().encode_batch(texts), scramble(Encoder(ModelConfig(**FIELDS), seed=5))
+    found = find_repeated_words(batch)
+    assert found == {"a": {0: [0], 2: [5]}, "cat": {0: [2, 3, 4], 2: [0, 1, 2]}}
+    cosines, baseline = compare_word_by_depth(encoder, batch, found["cat"])
+    runs = [run(encoder, batch, i) for i in (0, 2)]
+    for depth, point in enumerate(("embed.out", "layers.0.out", "layers.1.out")):
+        one, two = (torch.from_numpy(each.arrays[point].copy()) for each in runs)
+        first = one[2:5].mean(0)
+        similar = torch.cosine_similarity(torch.cat([two[:3].mean(0)[None], two[3:10]]), first, dim=-1)
+        assert cosines[depth].tolist() == pytest.approx([1, similar[0].item()], abs=1e-4)
+        assert baseline[depth] == pytest.approx(similar[1:].mean().item(), abs=1e-4)

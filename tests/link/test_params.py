@@ -55,7 +55,7 @@ encdec_attention=cross,training_task=Reverse,training_optimizer=adam,training_sc
 regularisers_task=Reverse,regularisers_data=small,regularisers_seeds=1,regularisers_measure=accuracy
 regularisers_optimizer=adamw,parts_view=one part away,similarity_pooling=mean
 similarity_view=token by token"""
-EMPTY = "lesson exercises_key run training_text training_sequence similarity_list"
+EMPTY = "lesson exercises_key run training_text training_sequence similarity_list similarity_word"
 
 
 def number(text: str) -> float:

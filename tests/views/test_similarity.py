@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig
 from playground.analysis.sentences import POOLINGS, Pooling
-from playground.charts.chart import Chart, Curves, Heatmap, Item, LabelledBars, Paragraph, Table
+from playground.charts.chart import Chart, Curves, Heatmap, Item, LabelledBars, Menu, Paragraph, Table
 from playground.charts.draw import Drawn, draw_chart
 from playground.charts.scene import Scene
 from playground.limits import MAX_LISTED
@@ -131,6 +131,18 @@ def test_the_pairs_cosine_at_every_depth_stands_beside_the_median_of_all() -> No
         pairs = (unit @ unit.T)[np.triu_indices(3, 1)]
         assert (chosen.y[depth], median.y[depth]) == pytest.approx((pairs[1], np.median(pairs)), abs=1e-5)
     assert len(chosen.y) == 3
+
+
+def test_one_word_is_followed_from_the_framed_sentence_beside_other_words() -> None:
+    subject = compared(("a cat sat", "a dog", "two cats", "two dogs a"))
+    items = show(subject, "one word", word="a", first=2)
+    curves = pick(items, Curves, "similarity_word_depths").curves(subject)
+    assert [curve.name for curve in curves] == ["in sentence 1", "in sentence 4", "other words"]
+    assert list(pick(items, Menu, "similarity_word").names) == ["", "a"]
+    for texts, word in ((("a cat", "a dog"), "<b>"), (("a cat", "two"), "")):
+        last = show(compared(texts), "one word", word=word, how=False, ranking=False)[-1]
+        assert isinstance(last, Paragraph)
+        assert "two" in last.text
 
 
 def test_the_answer_has_the_closest_pair_the_chosen_one_and_the_median_of_all() -> None:

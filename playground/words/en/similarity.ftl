@@ -41,7 +41,7 @@ ranking = Every pair, the closest first
 
 closer = Why are the two sentences in the red frame alike, or not?
 view = View
-    .help = token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run again. by depth: the cosine after each block.
+    .help = token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run again. by depth: the cosine after each block. one word: a word's vectors in several sentences, after each block.
 
 tokens =
     .alt = Heatmap of what each pair of tokens adds to the cosine of two sentences
@@ -62,6 +62,15 @@ left-out = One word at a time is taken out of the text, and the shorter text is 
 depths =
     .alt = Lines: the cosine of the chosen pair and the median of all pairs, by depth
     .caption = The cosine after each block (0 = embeddings; a final norm is one more). If the chosen pair leaves the median, the blocks there tell the two apart, or find them alike.
+
+word = Word
+word-rarest = { $word } (in { $n } sentences, the rarest)
+word-in = { $word } (in { $n } sentences)
+word-none = No word is in two of the sentences. Add one with a word that another one has.
+word-gone = { $word } is not in two of the sentences. Choose another word.
+word-depths =
+    .alt = Lines: the cosine of a word's vectors in two sentences, by depth, beside that of other words
+    .caption = The vector of { $word } in sentence { $number }: its cosine with the same word in at most four other sentences, after each block (0 = embeddings). At 0, little but the position differs; then attention adds the sentence around the word. *other words*: the mean over all other tokens of those sentences.
 
 how = What these numbers are, and what they do not prove
 pooling-mean = **One vector.** A sentence's vector is the mean of its tokens' vectors (Reimers & Gurevych 2019, section 3).
