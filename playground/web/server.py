@@ -249,6 +249,8 @@ class Settings:
     """Cores of one training there."""
     ray_gpus: float = 0.0
     """GPUs of one training there."""
+    results_key: str = field(default="", repr=False)
+    """The secret that signs a lesson's results; empty: they are not signed."""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:
