@@ -167,7 +167,7 @@ def _found_at(task: Task) -> str:
 def write_grade_book(received: Iterable[Received]) -> pd.DataFrame:
     """Return a row for each result, by name: how many tasks were found, the try that found each, or what came of it."""
     rows = []
-    for result, is_signed in sorted(received, key=lambda each: each.result.name.casefold()):
+    for result, is_signed in sorted(received, key=lambda each: (not each.result.name, each.result.name.casefold())):
         tasks = {f"step {task.step}": str(task.tries) if task.tries else "earlier" for task in result.tasks}
         tasks |= {f"step {task.step}": task.outcome for task in result.tasks if task.outcome != "found"}
         ends = {

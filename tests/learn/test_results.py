@@ -80,9 +80,9 @@ def test_a_text_is_bounded_before_it_is_read() -> None:
 
 def a_class() -> list[str]:
     """Sixty signed codes: 30 found step 2 at try 1, 20 at try 2, 4 at 3, 3 at 7, 2 earlier, and one has given up."""
-    outcomes = [(1, "found")] * 30 + [(2, "found")] * 20 + [(3, "found")] * 4 + [(7, "found")] * 3
-    outcomes += [(0, "found")] * 2 + [(5, "given up")]
-    tasks = [(Task(2, *outcome), Task(3, 1, "found" if i < 6 else "open")) for i, outcome in enumerate(outcomes)]
+    tries = [1] * 30 + [2] * 20 + [3] * 4 + [7] * 3 + [0] * 2
+    first = [*(Task(2, n, "found") for n in tries), Task(2, 5, "given up")]
+    tasks = [(task, Task(3, 1, "found" if i < 6 else "open")) for i, task in enumerate(first)]
     return [write_code(change(name=f"N{i:02}", tasks=each), KEY) for i, each in enumerate(tasks)]
 
 

@@ -144,8 +144,8 @@ def begin_lesson(name: str) -> None:
 
 def find_task(number: int) -> Task:
     """Return what came of a step of the open lesson, by its number from 1, that has something to guess or to do."""
-    found: Task = _memory().get((lesson_name(), number), Task(number))
-    return found
+    task: Task = _memory().get((lesson_name(), number), Task(number))
+    return task
 
 
 def _change_task(task: Task, **changes: Any) -> None:
@@ -167,7 +167,7 @@ def is_line_outdated() -> bool:
 
 
 def find_result() -> str | None:
-    """Return what came of the step, in markdown; None until it is done."""
+    """Return what came of the step, in markdown, and note that it was found; None until it is done."""
     place = current_place()
     if place is None or not place.step.has_task:
         return None
@@ -189,8 +189,8 @@ def find_result() -> str | None:
         return escape_markdown(error) if step.guess else None
 
 
-def _memory() -> dict[str, Any]:
-    memory: dict[str, Any] = st.session_state.setdefault(_LESSON, {})
+def _memory() -> dict[Any, Any]:
+    memory: dict[Any, Any] = st.session_state.setdefault(_LESSON, {})
     return memory
 
 

@@ -132,7 +132,12 @@ def _show_class(received: Sequence[Received]) -> Iterator[Item]:
         notes=lambda *_: titles,
     )
     n_tasks = len(received[0].result.tasks)
-    looks: dict[str, Any] = {"fills": {"found": n_tasks}, "formats": {"found": f"%d of {n_tasks}"}, "row_height": 34}
+    looks: dict[str, Any] = {
+        "fills": {"found": n_tasks},
+        "formats": {"found": f"%d of {n_tasks}"},
+        "row_height": 34,
+        "widths": {"name": 140},
+    }
     frame = results.write_grade_book(received)
     yield Table[Any](key="results_table", frame=lambda _: frame, shows_index=False, most_rows=12, **looks)
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from playground.learn.answers import Option
 from playground.learn.lesson import Lesson, LessonStep, encode_lesson
 from playground.learn.results import Task, lesson_hash, read_code, write_code
 from playground.web.session.services import other_services, services
@@ -27,15 +28,9 @@ from tests.web.app_test import (
     working,
 )
 
-LESSON = Lesson(
-    title="What is *it*?",
-    steps=[
-        LessonStep(words="Read."),
-        LessonStep(words="Guess.", guess=[{"text": "no", "when": "1 > 2"}, {"text": "yes", "when": "1 < 2"}]),
-        LessonStep(words="Set heads to 2.", done="config[n_heads] == 2"),
-        LessonStep(words="How many?", exercise="number-of-heads"),
-    ],
-)
+GUESS = [Option(text="no", when="1 > 2"), Option(text="yes", when="1 < 2")]
+STEPS = [LessonStep(words="Read."), LessonStep(guess=GUESS), LessonStep(done="config[n_heads] == 2")]
+LESSON = Lesson(title="What is *it*?", steps=[*STEPS, LessonStep(exercise="number-of-heads")])
 
 
 @pytest.fixture(autouse=True)
@@ -74,7 +69,7 @@ def test_a_class_is_a_chart_a_table_and_a_sentence_and_no_link_holds_it() -> Non
 def test_a_file_takes_the_place_of_what_was_pasted_and_a_second_lesson_is_chosen() -> None:
     codes = [*a_class(), write_code(change(title="Another"), KEY)]
     app = upload(open_page("results"), "results_file", b"name;code\nx;" + "\nx;".join(codes).encode(), "a.csv")
-    assert app.text_area(key="results_codes").value.endswith(codes[-1])
+    assert str(app.text_area(key="results_codes").value).endswith(codes[-1])
     assert "Line 1: There is no code" in captions(app)
     (menu,) = (box for box in app.selectbox if box.label == "Lesson")
     assert menu.options == ["Mine (60)", "Another (1)"]
