@@ -52,6 +52,7 @@ PAGES = {
         Page("diagnosis", "Diagnosis", "Learn", untouched=True),
         _apart("bug-lab", "Bug lab", "Learn", "lab"),
         _apart("tutorials", "Tutorials", "Learn"),
+        _apart("results", "Results", "Learn"),
         Page("step-by-step", "Steps", "Inside", "step"),
         Page("norms", "Norms", "Inside"),
         Page("positions", "Positions", "Inside", untouched=True),

@@ -131,7 +131,8 @@ def test_imports_point_downwards_and_streamlit_stays_in_the_web_layer() -> None:
 
 def test_durations_are_measured_with_clocks_that_nobody_sets() -> None:
     set_by_hand = re.compile(r"\btime\.(time|time_ns|localtime|strftime)\(|\bdatetime\.(now|today|utcnow)\(")
-    assert [path for path in SOURCES if set_by_hand.search(read(path))] == []
+    found = [str(path) for path in SOURCES if set_by_hand.search(read(path))]
+    assert found == ["playground/web/views/results.py"]  # when a code was made
 
 
 def kept_for_a_session(path: Path) -> list[str]:

@@ -129,6 +129,8 @@ class Bars(Chart[S]):
     unit: str = ""
     horizontal: bool = True
     stacked: bool = False
+    whole: float = 0
+    """What shares of stacked rows are of; 0: of all bars."""
     notes: Callable[[S, S | None], Mapping[str, str]] | None = None
 
 

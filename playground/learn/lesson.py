@@ -1,10 +1,8 @@
 """A lesson: words, states of the app and exercises, step by step, in a YAML file or compressed in a link."""
 
 import argparse
-import base64
 import re
 import sys
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from pathlib import Path
@@ -16,7 +14,7 @@ from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Option, check_page, check_text
 from playground.learn.exercise import Exercise, Variant, check_exercise, read_exercise, repairs, shipped_exercises
 from playground.learn.formulas import check_formula, list_computed
-from playground.learn.reading import MAX_FILE, Key, Record, read_record
+from playground.learn.reading import MAX_FILE, Key, Record, pack, read_record, unpack
 from playground.link.opening import open_link, split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.pages import MOVED, PAGES
@@ -124,8 +122,7 @@ def read_lesson(text: str, name: str = "this lesson") -> Lesson:
 
 def encode_lesson(lesson: Lesson) -> str:
     """Write a lesson in at most `MAX_LESSON` letters of a link; raises `InputError`."""
-    packed = zlib.compress(lesson.model_dump_json(exclude_defaults=True).encode(), 9)
-    code = _MARK + base64.urlsafe_b64encode(packed).decode().rstrip("=")
+    code = _MARK + pack(lesson)
     if len(code) > MAX_LESSON:
         raise InputError(
             f"As a link this lesson has {len(code):,} characters, and at most {MAX_LESSON:,} are taken: shorten its "
@@ -142,14 +139,12 @@ def is_code(text: str) -> bool:
 @lru_cache(maxsize=64)
 def decode_lesson(code: str) -> Lesson:
     """Return the lesson that `encode_lesson` has written; raises `InputError`."""
-    text, unpacker = code.removeprefix(_MARK), zlib.decompressobj()
     try:
-        packed = base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True)
-        unpacked = unpacker.decompress(packed, MAX_FILE)
-    except (ValueError, zlib.error) as error:
+        unpacked = unpack(code.removeprefix(_MARK), MAX_FILE)
+    except ValueError as error:
         raise InputError(_BROKEN) from error
-    if not unpacker.eof:
-        raise InputError(_BROKEN if not unpacker.unconsumed_tail else f"A lesson has at most {MAX_FILE:,} characters.")
+    if unpacked is None:
+        raise InputError(f"A lesson has at most {MAX_FILE:,} characters.")
     try:
         return Lesson.model_validate_json(unpacked)
     except ValidationError as error:

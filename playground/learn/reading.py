@@ -1,6 +1,8 @@
-"""Reads records from YAML, also strangers'."""
+"""Reads records from YAML and from letters of a link, also strangers'."""
 
-from typing import Annotated, TypeVar
+import base64
+import zlib
+from typing import Annotated, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -69,3 +71,23 @@ def _describe(error: ValidationError) -> str:
     message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, ").rstrip("."))
     where = f"`{'.'.join(map(str, first['loc']))}`: " if first["loc"] else ""
     return f"{where}{message}."
+
+
+def pack(record: BaseModel, **options: Any) -> str:
+    """Return a record as JSON without its defaults, compressed by `zlib`, with its options, in base64url (RFC 4648)."""
+    packer = zlib.compressobj(9, **options)
+    packed = packer.compress(record.model_dump_json(exclude_defaults=True).encode()) + packer.flush()
+    return base64.urlsafe_b64encode(packed).decode().rstrip("=")
+
+
+def unpack(code: str, most: int, **options: Any) -> bytes | None:
+    """Return the JSON of `pack`, None if it has more than `most` bytes; raises ValueError if it is not whole."""
+    unpacker = zlib.decompressobj(**options)
+    try:
+        packed = base64.b64decode(code + "=" * (-len(code) % 4), altchars=b"-_", validate=True)
+        unpacked = unpacker.decompress(packed, most)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
+    if not unpacker.eof and not unpacker.unconsumed_tail:
+        raise ValueError("its end is missing")
+    return unpacked if unpacker.eof else None

@@ -9,6 +9,7 @@ from playground.web.shared.navigation import draw_lesson_line, pages_by_group, p
 from playground.web.shared.panels import draw_in_turn, run_in_turn, warn_before_reload
 from playground.web.sidebar import controls
 from playground.web.views.exports import show_export
+from playground.web.views.results import draw_code
 
 with run_in_turn():
     menu = pages_by_group()
@@ -20,7 +21,7 @@ with run_in_turn():
     with st.sidebar:
         draw_expanders = controls.draw(show_export)
     phone = st.container(key="phone_controls", gap="xsmall")
-    draw_lesson_line()
+    draw_lesson_line(draw_code)
     saving.begin_page()
     try:
         draw_in_turn(page.url_path, page.run)

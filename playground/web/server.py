@@ -252,6 +252,8 @@ class Settings:
     """GPUs of one training there."""
     hub_models: tuple[str, ...] = ()
     """Models of the Hugging Face hub that visitors may open."""
+    results_key: str = field(default="", repr=False)
+    """The secret that signs a lesson's results; empty: they are not signed."""
 
 
 def read_settings(environ: Mapping[str, str]) -> Settings:

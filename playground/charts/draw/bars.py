@@ -84,7 +84,7 @@ def _stacked_rows(chart: Bars[S], scene: Scene[S], labels: Sequence[str]) -> tup
         for name in labels:
             rows[name, side] = f"{escape(name)}{side}" + (f"<br>{escape(notes[name])}" if name in notes else "")
         bars = chart.bars(subject)
-        total = sum(sum(numbers.values()) for numbers in bars.values())
+        total = chart.whole or sum(sum(numbers.values()) for numbers in bars.values())
         for series, numbers in bars.items():
             trace = _bar_trace(chart, series, numbers)
             trace["y"] = [rows[name, side] for name in numbers]

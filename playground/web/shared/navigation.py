@@ -17,6 +17,7 @@ from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn import formulas
 from playground.learn.lesson import Lesson, LessonStep, find_lesson
+from playground.learn.results import Task
 from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import LESSON, PARAMS
 from playground.pages import PAGES, Page, page_at
@@ -96,7 +97,8 @@ def current_server() -> str:
 
 
 _LESSON = "_lesson"
-"""Session key of a mapping: the moment `before`, the last `guess` with its place, the result last `drawn`."""
+"""Session key of a mapping: the moment `before`, the last `guess` with its place, the result last `drawn`, and a `Task`
+for each step that was guessed or done, by the lesson's name and the step's number."""
 
 LINE = "lesson_line"
 
@@ -140,6 +142,17 @@ def begin_lesson(name: str) -> None:
     _go_to(1)
 
 
+def find_task(number: int) -> Task:
+    """Return what came of a step of the open lesson, by its number from 1, that has something to guess or to do."""
+    task: Task = _memory().get((lesson_name(), number), Task(number))
+    return task
+
+
+def _change_task(task: Task, **changes: Any) -> None:
+    if task.outcome == "open":
+        _memory()[lesson_name(), task.step] = task._replace(**changes)
+
+
 def leave_lesson() -> None:
     """End the lesson, and bring back what was chosen before; for callbacks."""
     before: Moment | None = _memory().pop("before", None)
@@ -154,7 +167,7 @@ def is_line_outdated() -> bool:
 
 
 def find_result() -> str | None:
-    """Return what came of the step, in markdown; None until it is done."""
+    """Return what came of the step, in markdown, and note that it was found; None until it is done."""
     place = current_place()
     if place is None or not place.step.has_task:
         return None
@@ -166,6 +179,9 @@ def find_result() -> str | None:
         is_right = bool(formulas.compute(step.guess[option].when if step.guess else step.done, views))
         if not is_right and not step.guess:
             return None
+        if is_right:
+            task = find_task(place.number)
+            _change_task(task, outcome="found", tries=max(task.tries, 1))
         concluded = formulas.fill_numbers(step.conclusion, lambda formula: formulas.compute(formula, views))
         judged = say("lessons", "right") if is_right else say("lessons", "wrong")
         return f"{judged} {concluded}" if step.guess else concluded
@@ -173,8 +189,8 @@ def find_result() -> str | None:
         return escape_markdown(error) if step.guess else None
 
 
-def _memory() -> dict[str, Any]:
-    memory: dict[str, Any] = st.session_state.setdefault(_LESSON, {})
+def _memory() -> dict[Any, Any]:
+    memory: dict[Any, Any] = st.session_state.setdefault(_LESSON, {})
     return memory
 
 
@@ -204,7 +220,11 @@ def _open_step() -> None:
 
 
 def _guess(option: int) -> None:
-    _memory()["guess"] = current_place(), option
+    place = current_place()
+    _memory()["guess"] = place, option
+    if place is not None:
+        task = find_task(place.number)
+        _change_task(task, tries=task.tries + 1)
 
 
 def _open_lessons() -> None:
@@ -247,8 +267,8 @@ def _read_link(link: str) -> LinkedView:
     return open_texts(*split_link(link), source=caches.APP)
 
 
-def draw_lesson_line() -> None:
-    """Draw the visitor's step, if in a lesson, as one element."""
+def draw_lesson_line(draw_end: Callable[[Lesson], None]) -> None:
+    """Draw the visitor's step, if in a lesson, as one element; at its last one `draw_end` comes last."""
     with st.container():
         try:
             place = current_place()
@@ -264,6 +284,8 @@ def draw_lesson_line() -> None:
         with st.container(key=LINE, border=True, gap="xsmall"):
             _draw_ways(place, is_here=is_here, is_next_first=not place.step.has_task or result is not None)
             _draw_words(place, result)
+            if place.number == len(place.lesson.steps):
+                draw_end(place.lesson)
         if place.step.hides and result is None and is_here:
             hide(place.step.hides)
 

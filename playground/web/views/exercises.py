@@ -16,6 +16,7 @@ from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Click, Number, Settings
 from playground.learn.exercise import Exercise, Results, Variant, find_items, next_exercise
+from playground.learn.results import Outcome
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.link.query import write_query
 from playground.pages import page_at
@@ -50,7 +51,7 @@ class Attempt:
     """Whether the next run checks, when all choices are settled."""
     tries: int = 0
     hints: int = 0
-    outcome: Literal["open", "found", "given up"] = "open"
+    outcome: Outcome = "open"
     feedback: str = ""
     """On the last answer, in markdown."""
 
@@ -67,6 +68,14 @@ def _attempt(variant: Variant) -> Attempt:
 
 def _change(variant: Variant, **changes: Any) -> None:
     _memory()[variant.exercise.key, variant.number] = replace(_attempt(variant), **changes)
+
+
+def find_attempt(key: str, number: int) -> tuple[int, Outcome]:
+    """Return the tries at a variant and what came of it; 0 tries if only the browser remembers."""
+    attempt: Attempt = _memory().get((key, number), Attempt())
+    if attempt.tries or attempt.outcome != "open":
+        return attempt.tries, attempt.outcome
+    return 0, _memory().get("results", {}).get(key, "open")
 
 
 # --- what was found, which the browser keeps

@@ -94,6 +94,7 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
     with st.container(key="lesson_link"):
         link = f"{navigation.current_server()}/lessons?{urlencode({'lesson': name})}"
         st.code(link, language=None, wrap_lines=True)
+    st.page_link(navigation.page_named("results"), label=say("lessons", "results"), icon=":material/bar_chart:")
     if not is_code(name):
         data, label, icon = (FOLDER / f"{name}.yaml").read_bytes(), say("lessons", "file"), ":material/download:"
         save: dict[str, Any] = {"key": "lesson_file_save", "icon": icon, "on_click": "ignore"}

@@ -23,6 +23,7 @@ purpose-lessons = Words, pages and exercises, step by step: seven lessons, or on
 purpose-diagnosis = Your own code's tensors beside the model's: where they part, and which mistake explains it.
 purpose-bug-lab = An encoder that runs and is wrong: find its mistake with few tests.
 purpose-tutorials = The five tutorials side by side: where they differ, what it does, and what went wrong.
+purpose-results = For teachers: what a class found in a lesson, from the codes that it hands in.
 purpose-step-by-step = One layer, one head, one token: every number on the way.
 purpose-norms = How long the vectors are, layer by layer, and what the norms do to them.
 purpose-positions = How words are told apart by their place, and what is lost without.

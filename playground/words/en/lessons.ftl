@@ -12,6 +12,7 @@ all = All lessons
 stranger = Written by the person who sent you the link.
 teachers = For teachers
 link = The link for your students:
+results = What your class found: Results
 file = File
 
 step = step { $number } of { $n }
