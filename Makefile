@@ -56,9 +56,9 @@ soak: $(VENV)/test.stamp browser
 bench: $(VENV)/bench.stamp browser
 	$(PY) -m benchmarks
 
-# A class of sixty at one server: five minutes.
+# A class of sixty at one server: five minutes. `make load PORT=8501` takes one that runs already on this machine.
 load: $(VENV)/bench.stamp
-	$(PY) -m benchmarks.load
+	$(PY) -m benchmarks.load $(if $(PORT),--port $(PORT))
 
 # The newest versions that requirements*.txt allow, of every package that these lead to, with hashes: see
 # deploy/write_locks.py.
@@ -99,6 +99,7 @@ browser:
 	@command -v $(CHROMIUM) >/dev/null || { $(APT) chromium-headless-shell; } \
 		|| { echo 'The tests need Chromium: install it, or name yours with CHROMIUM=<command>.' >&2; exit 1; }
 
-# In front of the copies: deploy/README.md.
+# In front of the copies, and what makes a certificate for its test: deploy/README.md.
 nginx:
 	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || { $(APT) nginx-light; }
+	@command -v openssl >/dev/null || { $(APT) openssl; }

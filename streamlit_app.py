@@ -12,6 +12,9 @@ logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s")  #
 logging.captureWarnings(True)
 
 import streamlit as st
+
+st.secrets.load_if_toml_exists()  # top-level secrets become environment variables, before settings are read
+
 import torch
 from prometheus_client import CONTENT_TYPE_LATEST, generate_latest
 from starlette.middleware import Middleware

@@ -5,11 +5,14 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
+import textwrap
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from email.message import Message
 from http.client import HTTPConnection
 from pathlib import Path
@@ -19,6 +22,8 @@ from typing import Any, NamedTuple
 import pytest
 import yaml
 from streamlit import config
+from websockets.asyncio.client import connect
+from websockets.typing import Origin
 
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.load.student import Student
@@ -92,12 +97,14 @@ def cookie(port: str) -> dict[str, str]:
     return {"Cookie": f"playground_copy={port}"}
 
 
-def write(folder: Path, ports: Mapping[str, str]) -> None:
-    """nginx's two files, with a folder and ports of this test's own."""
+def write(folder: Path, ports: Mapping[str, str], *command: str) -> None:
+    """nginx's two files, with a folder and ports of this test's own; `command` changes the first."""
     for name in ("nginx.conf", "copies.conf"):
         text = (DEPLOY / name).read_text(encoding="utf-8")
-        text = re.sub("850[012]|(?<=listen )80(?=;)", lambda found: ports.get(found[0], found[0]), text)
-        (folder / name).write_text(re.sub("/var/(log/nginx|cache)/", f"{folder}/", text), encoding="utf-8")
+        if command and name == "nginx.conf":
+            text = subprocess.run(command, input=text, check=True, stdout=subprocess.PIPE, text=True).stdout
+        text = re.sub(r"850[012]|(?<=listen )(80|443)\b", lambda found: ports.get(found[0], found[0]), text)
+        (folder / name).write_text(re.sub("/var/(log/nginx|cache)/|/etc/nginx/", f"{folder}/", text), encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -151,6 +158,42 @@ def test_what_is_refused(site: Site) -> None:
         assert site.ask("/_stcore/stream", **handshake, **foreign).status == 403
 
 
+def test_the_command_for_https_serves_pages_and_websockets(site: Site) -> None:
+    folder = site.folder / "https"
+    folder.mkdir()
+    folder.chmod(0o711)
+    script = re.search(r"sudo sed -i '(.+)' /etc/nginx/nginx.conf", (DEPLOY / "university.md").read_text())
+    assert script
+    own, plain, inner = free_ports(3)
+    ports = {"443": f"127.0.0.1:{own}", "80": f"127.0.0.1:{plain}", "8500": inner}
+    write(folder, ports | dict(zip(PORTS, site.copies, strict=True)), "sed", script[1])
+    names = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    files = ["-keyout", f"{folder}/certificate.key", "-out", f"{folder}/certificate.pem"]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", *names, *files], check=True)
+    trusted, secure = ssl.create_default_context(cafile=f"{folder}/certificate.pem"), replace(site, folder=folder)
+    secure.url = f"http://127.0.0.1:{plain}"
+
+    async def shake_hands() -> None:
+        address, origin = f"127.0.0.1:{own}", f"https://127.0.0.1:{own}"
+        async with connect(f"wss://{address}/_stcore/stream", ssl=trusted, origin=Origin(origin)) as socket:
+            assert socket.response
+            assert "SameSite=None; Secure; Partitioned" in cookies(socket.response.headers)
+
+    def redirects() -> bool:
+        with suppress(OSError):
+            return secure.ask("/attention?head=3").headers["Location"] == "https://127.0.0.1/attention?head=3"
+        return False
+
+    secure.nginx = subprocess.Popen(nginx(folder, "daemon off;"), start_new_session=True)
+    try:
+        until(redirects)
+        with urllib.request.urlopen(f"https://127.0.0.1:{own}/attention", context=trusted) as page:
+            assert page.headers["Strict-Transport-Security"] == "max-age=31536000"
+        run_coroutine(shake_hands())
+    finally:
+        secure.kill()
+
+
 def test_a_killed_copy_gives_its_visitors_to_the_other(site: Site) -> None:
     port, other = site.copies
 
@@ -189,20 +232,92 @@ def test_compose_and_nginx_speak_of_the_same_copies() -> None:
     assert all(each["read_only"] and each["cap_drop"] == ["ALL"] for each in (*copies, nginx))
 
 
+DOCUMENTS = sorted(DEPLOY.rglob("*.md"))
+SPACE, CLOUD = DEPLOY / "huggingface-space", DEPLOY / "streamlit-cloud"
+
+
 def test_every_variable_is_known_and_every_setting_explained() -> None:
     own = {f"PLAYGROUND_{name.upper()}" for name in Settings.__dataclass_fields__}
     own |= {f"PLAYGROUND_{name}" for name in vars(limits) if name.startswith("MAX_")}
     own |= {"PLAYGROUND_DOWNLOAD", "PLAYGROUND_NETWORKS"}
     known = own | {option.env_var for option in config._config_options_template.values()} | {"PLAYGROUND_PORT"}
-    for file in DEPLOY.iterdir():
-        if file.is_file() and file.suffix != ".py":
+    for file in DEPLOY.rglob("*"):
+        if file.is_file() and file.suffix not in {".py", ".png", ".pyc"}:
             assert set(re.findall(r"\b(?:PLAYGROUND|STREAMLIT)_[A-Z_]+[A-Z]", file.read_text())) <= known, file
     assert own <= set(re.findall(r"^\| `(\w+)`", (DEPLOY / "README.md").read_text(), re.MULTILINE))
 
 
-def test_the_image_names_one_version_no_root_and_files_that_exist() -> None:
-    steps = (DEPLOY / "Dockerfile").read_text()
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(DEPLOY)))
+def test_a_page_names_files_that_exist_and_fits_on_a_screen(document: Path) -> None:
+    text, root = document.read_text(), DEPLOY.parent
+    for name in re.findall(r"\]\(([\w/.-]+)(?:#[\w-]+)?\)", text):
+        assert (document.parent / name).exists(), name
+    for name in re.findall(r"(?<![\w/])(?:deploy|docs|locks|tests|\.streamlit)/[\w/.@-]*\w", text):
+        assert (root / name).exists() or name == "deploy/.env", name
+    assert document == DEPLOY / "README.md" or len(text.splitlines()) <= 46
+
+
+def settings_in(text: str) -> dict[str, str]:
+    """The settings that a page or a file has ready, as `NAME=value` or as in TOML."""
+    found = re.findall(r"(?<![`\w])(PLAYGROUND_\w+) ?= ?([\d_]+)", text)
+    return {"PLAYGROUND_MAX_TRAININGS": "1"} | dict(found)
+
+
+@pytest.mark.parametrize(
+    ("file", "named", "trained"),
+    [
+        (DEPLOY / "university.md", r"MemoryMax=(\d+)G", 10),
+        (SPACE / "Dockerfile", r"(\d+) GB of memory", 50),
+        (CLOUD / "README.md", r"it can be\s(\S+) GB", 0),
+    ],
+)
+def test_the_settings_that_are_ready_fit_the_memory_that_is_named(file: Path, named: str, trained: int) -> None:
+    text = file.read_text()
+    ready, most = settings_in(text), re.search(named, text)
+    assert most
+    assert len(ready) > 2
+    assert memory_bound(read_settings(ready), trained=trained) <= float(most[1]) * 1e9
+
+
+@pytest.mark.parametrize("file", [DEPLOY / "Dockerfile", SPACE / "Dockerfile"], ids=lambda path: path.parent.name)
+def test_an_image_names_one_version_no_root_and_files_that_exist(file: Path) -> None:
+    steps = file.read_text()
     assert re.search(r"^FROM python:3\.11\.[0-9]+-slim-bookworm(@sha256:[0-9a-f]{64})?$", steps, re.MULTILINE)
     assert re.search(r"^USER 1000$", steps, re.MULTILINE)
+    assert installs(steps) == installs((DEPLOY / "Dockerfile").read_text())
     for source in re.findall(r"^COPY (.*) \S+$", steps, re.MULTILINE):
         assert all((DEPLOY.parent / name).exists() for name in source.split())
+
+
+def installs(steps: str) -> list[str]:
+    return re.findall(r"^(?:ARG INSTALL|FROM|RUN \$INSTALL|    &&|COPY|CMD).*$", steps, re.MULTILINE)
+
+
+def test_the_folder_of_a_space_agrees_with_its_image() -> None:
+    _, header, text = (SPACE / "README.md").read_text().split("---\n", 2)
+    steps, read = (SPACE / "Dockerfile").read_text(), yaml.safe_load(header)
+    assert (read["sdk"], f"STREAMLIT_SERVER_PORT={read['app_port']}" in steps) == ("docker", True)
+    archived = re.search(r"git archive HEAD (.+) \\", text)
+    assert archived
+    assert set(archived[1].split()) == set(" ".join(re.findall(r"^COPY (.*) \S+$", steps, re.MULTILINE)).split())
+
+
+def test_the_requirements_of_streamlit_cloud_are_the_app_s_with_another_build_of_torch() -> None:
+    def pins(file: Path) -> list[str]:
+        return [line.split("#")[0].strip() for line in file.read_text().splitlines() if line[0].isalpha()]
+
+    assert pins(CLOUD / "requirements.txt") == [
+        f"{pin}+cpu" if pin.startswith("torch==") else pin for pin in pins(DEPLOY.parent / "requirements.txt")
+    ]
+
+
+def test_secrets_become_settings_before_they_are_read(tmp_path: Path) -> None:
+    ready = re.search("```toml\n(.+?)```", (CLOUD / "README.md").read_text(), re.DOTALL)
+    assert ready
+    secrets = tmp_path / "secrets.toml"
+    sites = "'self' https://moodle.school.example"
+    secrets.write_text(textwrap.dedent(ready[1]) + f'PLAYGROUND_FRAME_ANCESTORS = "{sites}"\n')
+    with serve(tmp_path, "-m", "streamlit", "run", STREAMLIT_SECRETS_FILES=str(secrets)) as server:
+        with urllib.request.urlopen(server.url) as page:
+            assert f"frame-ancestors {sites}" in page.headers["Content-Security-Policy"]
+        assert "is ignored" not in server.log.read_text()

@@ -72,7 +72,7 @@ def draw_save_menu(drawn: Drawn, draw_more: Callable[[], None]) -> None:
                 _draw_csv_button(f"{key}_save_csv", name, rows)
         if rows is None:
             st.caption(say("frame", "too-many"))
-        st.caption(say("frame", "embed"))
+        st.caption(say("frame", "embed", sites=services().settings.frame_ancestors))
         snippet = write_snippet(key, current_link(), drawn.alt, int(go.Figure(drawn.figure).layout.height or 400))
         st.code(snippet, language="html", wrap_lines=True)
 

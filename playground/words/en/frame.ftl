@@ -53,7 +53,7 @@ no-changes = This page shows the model without these changes.
 
 save = Numbers and pictures
 too-many = Its numbers are too many for a CSV file.
-embed = As a live embed, on the sites that this server's operator has listed:
+embed = As a live embed. The operator has to allow your site: `PLAYGROUND_FRAME_ANCESTORS` is now `{ $sites }`.
 way-out = [Open in the playground]({ $link })
 no-chart = The chart that this frame asks for is not on the page now. [Open in the playground]({ $link })
 file-busy = Many people are computing right now; open { $file } again in a few seconds.
