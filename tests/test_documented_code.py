@@ -83,9 +83,3 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     (line,) = re.findall(r"^    playground (\".*)$", text, re.MULTILINE)
     assert main(shlex.split(line)) == 0
     assert "Attention of layer 1, head 2" in capsys.readouterr().out
-
-
-def test_any_models_heads(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    run(block_with("docs/package.md", "heads("), attentions=[torch.eye(3)[None, None]] * 2, tokens=["a", "b", "c"])
-    assert (tmp_path / "heads.html").stat().st_size < 20_000
