@@ -80,7 +80,8 @@ def adopt(model: Any, tokenizer: Any) -> tuple[Encoder, Tokenizer]:
     config, scheme = read_config(given)
     weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
     read = published_tokenizer(content.encode(), is_known=True)
-    _check_rows(read, config, "The tokenizer", "the model")
+    if read.vocab_size > config.vocab_size:
+        raise PretrainedError(f"The tokenizer has {read.vocab_size:,} tokens, the model {config.vocab_size:,}.")
     return _build(config, scheme, weights, f"This {type(model).__name__} does not fit its config"), read
 
 
@@ -199,12 +200,8 @@ def _read_tokenizer(path: Path, published: Mapping[str, str], config: ModelConfi
         tokenizer = published_tokenizer(content, is_known=path.name in published)
     except InputError as error:
         raise PretrainedError(f"{path} is damaged: {error}.") from error
-    _check_rows(tokenizer, config, str(path), f"its {CONFIG}")
-    return tokenizer
-
-
-def _check_rows(tokenizer: Tokenizer, config: ModelConfig, name: str, model: str) -> None:
     if tokenizer.vocab_size > config.vocab_size:
         raise PretrainedError(
-            f"{name} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of {model}."
+            f"{path} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of its {CONFIG}."
         )
+    return tokenizer
