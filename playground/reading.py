@@ -27,7 +27,7 @@ from playground.link.state import AFTER, BEFORE, State, TextKey, WeightsId
 from playground.model import Encoder
 from playground.model.changes import SUBLAYERS
 from playground.notebook import show
-from playground.pages import SITE
+from playground.pages import PAGES, SITE
 from playground.pretrained import load
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
@@ -129,7 +129,8 @@ def read(text: str, *, weights: Weights = "minilm", changes: str = "", **setting
     if not isinstance(text, str):
         raise InputError("read takes one text, with one sentence a line.")
     if isinstance(weights, tuple) and weights and isinstance(weights[0], EnglishNetwork):
-        weights, settings = "english", values_of(weights[0].spec) | settings
+        settings = values_of(weights[0].spec) | settings
+        weights = "english"
     name, given = _open_weights(weights)
     chosen = _read_settings(name, settings) | {"text": text, "weights": name}
     chosen["do"], wrong = read_changes(changes)
@@ -225,7 +226,7 @@ class Reading:
 
         from playground.views.what_if_parts import SweepKey, measure_all
 
-        columns = {
+        columns: dict[str, pd.Index[Any]] = {
             "heads": pd.RangeIndex(self.config.n_heads, name="head"),
             "sublayers": pd.Index(SUBLAYERS.values(), name="sublayer"),
         }
@@ -268,12 +269,13 @@ class Reading:
         for key, value in self.lab.values.items():
             nearest, wrong = read_param(SHARED[key], [write(value)])
             if wrong:
-                raise InputError(f"No link can hold {key}={value}; {write(nearest)} is the nearest.")
+                raise InputError(f"No link can hold {key}={value!s:.40}; {write(nearest):.40} is the nearest.")
         return f"{SITE}/attention?{write_query(self.lab.values)}"
 
     def show(self, page: str = "attention") -> None:
         """Display a page of the app in a notebook, as `playground.show`."""
-        values = default_values(self.lab.values) | self.lab.values
+        _check_name(page, PAGES, "page")
+        values = {**default_values(self.lab.values), **self.lab.values}
         show(LinkedView(page, self.lab, values, names_tokens=False))
 
     def _check(self) -> Iterator[str]:

@@ -57,6 +57,7 @@ def test_the_readme() -> None:
     names = run(block_with("README.md", "load("))
     check_tour(names)
     assert names["view"].run.pattern(3)[1][10].argmax() == names["view"].focus.key == 2
+    assert names["run"].effect_of("heads").shape == (6, 12)
 
 
 def test_the_small_english(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

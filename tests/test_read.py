@@ -78,7 +78,7 @@ def test_every_point_is_that_of_a_trace_of_minilm() -> None:
 
 
 def test_settings_text_and_changes_are_the_encoders() -> None:
-    settings = {"d_model": 20, "n_heads": 5, "n_layers": 1, "seed": 3}  # no stop of a slider
+    settings: dict[str, Any] = {"d_model": 20, "n_heads": 5, "n_layers": 1, "seed": 3}  # no stop of a slider
     reading = read("one two\nthree", weights="random", tokenizer="word", sentence=2, changes="0.1:zero", **settings)
     assert (reading.tokens, reading.config.d_model) == (["three"], 20)
     assert not reading["layers.0.attn.z"][1].any()
@@ -139,7 +139,7 @@ def test_a_patch_is_a_pass_that_goes_on_with_one_vector_of_the_other_sentence() 
 
 
 def test_an_answer_and_every_depth_are_what_the_head_says() -> None:
-    network, _ = load("english", n_layers=1, positions="none")
+    network: Any = load("english", n_layers=1, positions="none")[0]
     sentence = KEYS.replace("are", "[MASK]")
     reading = read(sentence, weights="english", n_layers=1, positions="none")
     assert [word for word, _ in reading.answer(3)] == [word for word, _ in network.predict(sentence, 3)]
@@ -148,7 +148,7 @@ def test_an_answer_and_every_depth_are_what_the_head_says() -> None:
     place = batch.ids[0].tolist().index(MASK_ID)
     with torch.inference_mode():
         embedded = network.encoder.embed(batch.ids)[0, place]
-        first = network.network.head(network.encoder.final_norm(embedded)).softmax(-1)  # type: ignore[misc]
+        first = network.network.head(network.encoder.final_norm(embedded)).softmax(-1)
     lens = reading.logit_lens()
     np.testing.assert_allclose(lens.loc[0, list(VOCABULARY)], first, atol=1e-6)
     assert list(lens.columns[:3]) == [word for word, _ in reading.answer(3)]
@@ -213,8 +213,8 @@ def test_a_link_opens_what_was_read_and_a_page_is_shown(monkeypatch: pytest.Monk
     ("slip", "message"),
     [
         (lambda: read("a", weights="minlm"), "the nearest are minilm"),
-        (lambda: read("a", weights=ENCODER), r"weights=\(model, tokenizer\)"),
-        (lambda: read(["a"]), "one text"),
+        (lambda: read("a", weights=ENCODER), r"weights=\(model, tokenizer\)"),  # type: ignore[arg-type]
+        (lambda: read(["a"]), "one text"),  # type: ignore[arg-type]
         (lambda: read("a", n_layer=3), "the nearest are n_layers"),
         (lambda: read("a", n_layers=3), "decide n_layers"),
         (lambda: read("a", weights="random", d_model=24, n_heads=7), "6 or 8 would work"),
@@ -228,6 +228,7 @@ def test_a_link_opens_what_was_read_and_a_page_is_shown(monkeypatch: pytest.Monk
         (lambda: small().effect_of("head"), "the nearest are heads"),
         (lambda: small().effect_of("heads", on="right answers"), "No word is hidden"),
         (lambda: small().patch("a box"), "these have 9 and 5"),
+        (lambda: small().show("norm"), "the nearest are norms"),
         (lambda: small().answer(), "No word is hidden"),
         (lambda: compare(small(), small(OTHER)), "same ones"),
     ],

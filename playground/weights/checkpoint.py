@@ -86,7 +86,8 @@ def adopt(model: Any, tokenizer: Any) -> tuple[Encoder, Tokenizer]:
     config, scheme = read_config(given)
     weights = {name: tensor.detach().cpu() for name, tensor in model.state_dict().items() if tensor.is_floating_point()}
     read = published_tokenizer(content.encode(), is_known=True)
-    _check_rows(read, config, "The tokenizer", "the model")
+    if read.vocab_size > config.vocab_size:
+        raise PretrainedError(f"The tokenizer has {read.vocab_size:,} tokens, the model {config.vocab_size:,}.")
     return _build(config, scheme, weights, f"This {type(model).__name__} does not fit its config"), read
 
 
@@ -226,12 +227,7 @@ def _read_tokenizer(folder: Path, published: Mapping[str, str], config: ModelCon
         tokenizer = published_tokenizer(content, is_known=VOCABULARY in published)
     except InputError as error:
         raise PretrainedError(f"{folder / VOCABULARY} is damaged: {error}.") from error
-    _check_rows(tokenizer, config, f"The tokenizer in {folder}", f"its {CONFIG}")
-    return tokenizer
-
-
-def _check_rows(tokenizer: Tokenizer, config: ModelConfig, name: str, model: str) -> None:
     if tokenizer.vocab_size > config.vocab_size:
-        raise PretrainedError(
-            f"{name} has {tokenizer.vocab_size:,} tokens, more than the {config.vocab_size:,} of {model}."
-        )
+        n, most = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
+        raise PretrainedError(f"The tokenizer in {folder} has {n} tokens, more than the {most} of its {CONFIG}.")
+    return tokenizer
