@@ -170,9 +170,6 @@ def write_grade_book(received: Iterable[Received]) -> pd.DataFrame:
     for result, is_signed in sorted(received, key=lambda each: (not each.result.name, each.result.name.casefold())):
         tasks = {f"step {task.step}": str(task.tries) if task.tries else "earlier" for task in result.tasks}
         tasks |= {f"step {task.step}": task.outcome for task in result.tasks if task.outcome != "found"}
-        ends = {
-            "signed": "yes" if is_signed else "no",
-            "made, UTC": f"{datetime.fromtimestamp(result.made, UTC):%F %R}",
-        }
-        rows.append({"name": result.name, "found": result.n_found, **tasks, **ends})
+        made, signed = f"{datetime.fromtimestamp(result.made, UTC):%Y-%m-%d %H:%M}", "yes" if is_signed else "no"
+        rows.append({"name": result.name, "found": result.n_found, **tasks, "signed": signed, "made, UTC": made})
     return pd.DataFrame(rows)

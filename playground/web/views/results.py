@@ -114,9 +114,8 @@ def _show_class(received: Sequence[Received]) -> Iterator[Item]:
     n, titles = len(received), _find_titles(received[0].result)
     counts = {at: numbers for at, numbers in results.count_tries(received).items() if any(numbers.values())}
     names = {at: say("results", f"at-{at}") for at in counts}
-    yield Widget(
-        "legend", {"key": "results_key", "entries": [{"name": names[at], "colour": _COLOURS[at]} for at in counts]}
-    )
+    legend = [{"name": names[at], "colour": _COLOURS[at]} for at in counts]
+    yield Widget("legend", {"key": "results_key", "entries": legend})
     yield Bars[Any](
         key="results_tries",
         alt=say("results", "tries.alt", n=n),
@@ -131,15 +130,10 @@ def _show_class(received: Sequence[Received]) -> Iterator[Item]:
         whole=n,
         notes=lambda *_: titles,
     )
-    n_tasks = len(received[0].result.tasks)
-    looks: dict[str, Any] = {
-        "fills": {"found": n_tasks},
-        "formats": {"found": f"%d of {n_tasks}"},
-        "row_height": 34,
-        "widths": {"name": 140},
-    }
-    frame = results.write_grade_book(received)
-    yield Table[Any](key="results_table", frame=lambda _: frame, shows_index=False, most_rows=12, **looks)
+    n_tasks, frame = len(received[0].result.tasks), results.write_grade_book(received)
+    looks: dict[str, Any] = {"row_height": 34, "most_rows": 12, "widths": {"name": 140}, "fills": {"found": n_tasks}}
+    formats = {"found": f"%d of {n_tasks}"}
+    yield Table[Any](key="results_table", frame=lambda _: frame, shows_index=False, formats=formats, **looks)
 
 
 def _find_titles(result: Result) -> Mapping[str, str]:
