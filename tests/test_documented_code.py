@@ -35,6 +35,7 @@ def test_every_block_is_run_by_a_test_here() -> None:
     assert [len(blocks(document)) for document in documents] == [1, 1, 1]
 
 
+@pytest.mark.long
 def test_the_sessions_of_the_package_print_what_the_document_says() -> None:
     sessions = "\n".join(blocks("docs/package.md", "pycon"))
     code = sessions.replace("path/to/ModernBERT-base", str(ROOT / "tests/data/families/modernbert"))
