@@ -32,7 +32,7 @@ from playground.web.choices.setup import (
     session_choices,
     take_moment,
 )
-from playground.web.components import announce, hide, request_scroll
+from playground.web.components import announce, hide, request_scroll, step_by_keys
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.words import say
@@ -264,6 +264,7 @@ def draw_lesson_line() -> None:
         with st.container(key=LINE, border=True, gap="xsmall"):
             _draw_ways(place, is_here=is_here, is_next_first=not place.step.has_task or result is not None)
             _draw_words(place, result)
+        step_by_keys(is_last=place.number == len(place.lesson.steps), is_presented=current_value("present"))
         if place.step.hides and result is None and is_here:
             hide(place.step.hides)
 
