@@ -14,7 +14,7 @@ const template = element => {
   const read = name => style.getPropertyValue(`--st-${name}`).trim()
   const scale = name => read(`chart-${name}-colors`).split(",").map((colour, i, all) => [i / (all.length - 1), colour])
   const text = read("text-color"), background = read("background-color"), line = read("border-color")
-  const size = Math.max(SIZE * rem, parseFloat(style.getPropertyValue("--least-label")) || 0) // more on a projector
+  const size = Math.max(SIZE, parseFloat(style.getPropertyValue("--least-label")) || 0) * rem // more on a projector
   const font = { color: `${text}bf`, family: read("font"), size }
   const title = { font: { ...font, size: TITLE / SIZE * size } }
   const axis = { ticks: "", gridcolor: line, zerolinecolor: line, tickfont: font, title, automargin: true, ticklabeloverflow: "allow" }
