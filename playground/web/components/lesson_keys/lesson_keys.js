@@ -6,10 +6,10 @@ const FREE = ":is(body, main, section, h1, a, button, summary, .st-key-lesson_li
 export default function ({ data: [data] }) {
   const go = event => {
     const way = { ...ARROWS, ...(data.isPresented ? PAGES : {}) }[event.key]
-    const isElsewhere = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey || !event.composedPath()[0].matches(FREE)
-    if (!way || event.defaultPrevented || isElsewhere || (way === "next" && data.isLast)) return
+    const hasModifier = event.altKey || event.ctrlKey || event.metaKey || event.shiftKey
+    if (!way || hasModifier || event.defaultPrevented || !event.composedPath()[0].matches?.(FREE)) return
     event.preventDefault()
-    document.querySelector(`.st-key-lesson_${way} button`)?.click()
+    if (way === "back" || !data.isLast) document.querySelector(`.st-key-lesson_${way} button`)?.click()
   }
   document.addEventListener("keydown", go)
   return () => document.removeEventListener("keydown", go)

@@ -46,16 +46,16 @@ const enlarge = ({ data: [trace], layout }, width, by) => {
 export default async function ({ data: [{ figure, height, alt, source }], parentElement }) {
   const box = parentElement.querySelector(".plot"), state = plots.get(parentElement) ?? {}
   plots.set(parentElement, state)
+  box.style.minHeight = `${height}px` // nothing below it jumps when it comes
   box.setAttribute("aria-label", alt)
   if (!window.Plotly) await import(new URL(source, document.baseURI)) // Streamlit's own copy
   const look = template(parentElement), colours = JSON.stringify(look), by = look.layout.font.size / USUAL
-  if (by <= 1) box.style.minHeight = `${height}px`
   const draw = () => {
     const width = box.clientWidth
     if (!width || (state.figure === figure && state.width === width && state.colours === colours)) return
     Object.assign(state, { figure, width, colours })
     const { data, layout } = JSON.parse(figure), shown = enlarge({ data, layout }, width, by)
-    box.style.minHeight = `${shown.height}px` // nothing below it jumps when it comes
+    box.style.minHeight = `${shown.height}px`
     window.Plotly.react(box, data, { ...shown, template: look }, CONFIG)
   }
   state.sizes?.disconnect()
