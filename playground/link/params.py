@@ -185,7 +185,10 @@ LESSON: dict[str, Param] = {
 }
 """The step that the visitor is at, from 1, 0 in no lesson; and the lesson, by its key or as a whole."""
 
-UNBOUND: dict[str, Param] = {**FOCUS, **LESSON, **{key: SHARED[key] for key in ("mask", "run", "do")}}
+AROUND: dict[str, Param] = {**LESSON, "present": switch(False)}
+"""What stands around every page, which no Undo changes: the lesson, and whether the page is for a projector."""
+
+UNBOUND: dict[str, Param] = {**FOCUS, **AROUND, **{key: SHARED[key] for key in ("mask", "run", "do")}}
 """What has no widget, on every page."""
 
 SENTENCE_PAIR = ("similarity_first", "similarity_second")

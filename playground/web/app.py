@@ -3,6 +3,7 @@
 import streamlit as st
 
 from playground.web.choices.open_page import correct_address, open_page
+from playground.web.choices.setup import current_value
 from playground.web.components import apply_page_style, mark_open_group, scroll_as_requested, send_text_before_page
 from playground.web.shared import saving
 from playground.web.shared.navigation import draw_lesson_line, pages_by_group, place_in_menu
@@ -15,9 +16,10 @@ with run_in_turn():
     menu = pages_by_group()
     page = st.navigation(menu, position="top")
     st.set_page_config(page_title=f"{page.title} · Transformer Encoder Playground", page_icon="🧭", layout="wide")
-    apply_page_style()
     mark_open_group(place_in_menu(page.url_path))
     open_page(page.url_path)  # after the navigation, so that a corrected link stays on its page
+    is_presented = current_value("present")
+    apply_page_style(is_presented=is_presented)
     with st.sidebar:
         draw_expanders = controls.draw(show_export)
     phone = st.container(key="phone_controls", gap="xsmall")
@@ -29,7 +31,7 @@ with run_in_turn():
         draw_expanders()
         saving.end_page()
     with phone:
-        controls.draw_phone_controls(menu, page)
+        (controls.draw_presenter_menu if is_presented else controls.draw_phone_controls)(menu, page)
     warn_before_reload()
     correct_address()
     send_text_before_page()

@@ -27,7 +27,7 @@ attention_hide attention_closer norms_closer positions_table
 positions_closer step_dropout step_ways whatif_more whatif_tokens whatif_chosen
 compare_head gradient_six parameters_formulas parameters_costs parameters_bought
 tutorials_mistakes tutorials_five tutorials_differences encdec_show_training encdec_show_masks
-parts_costs similarity_closer similarity_ranking similarity_how"""
+parts_costs similarity_closer similarity_ranking similarity_how present"""
 ON = "bias first_norm embedding_norm residual training_causal training_layer_norm"
 NUMBERS = """sentence=1 vocab_size=2000 table_rows=0 dropout=0.1 d_model=384 n_heads=12 n_layers=6 d_ff=1536 max_len=512
 norm_eps=1e-12 n_segments=2 n_kv_heads=0 d_head=0 position_offset=0 rotary_base=10000 local_rotary_base=0

@@ -56,8 +56,9 @@ def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
 
 
 def follow_link(link: str) -> str:
-    """Set every choice to what a link says; return its page's path; raises InputError."""
+    """Set every choice to what a link says, but go on presenting; return its page's path; raises InputError."""
     page, texts = split_link(link)
+    texts = {"present": params.write_all(current_value("present")), **texts}
     sentences = [*_choose_linked(query.normalise(texts)), *_settle_choices()]
     choices.note_moment(sentences, page, is_new=True)
     return page

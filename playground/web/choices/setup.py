@@ -19,7 +19,7 @@ from playground.language.family import nearest_shipped
 from playground.link import opening, params
 from playground.link.lab import Lab
 from playground.link.opening import Focus, choose_pair
-from playground.link.params import ARCHITECTURE, AUTOMATIC, DEFAULT_TEXT, FOCUS, LESSON, PARAMS, SHARED
+from playground.link.params import ARCHITECTURE, AROUND, AUTOMATIC, DEFAULT_TEXT, FOCUS, PARAMS, SHARED
 from playground.link.query import Texts
 from playground.link.state import AFTER, BEFORE, MINILM, RANDOM, State, WeightsId
 from playground.runs.encoder_run import Run
@@ -37,7 +37,7 @@ LONGEST = 50
 LATE = 5.0
 """Seconds for which a browser may still send what was replaced; after them, somebody wants it back."""
 
-_UNDONE = PARAMS.keys() - LESSON.keys()
+_UNDONE = PARAMS.keys() - AROUND.keys()
 _SEVERAL = [key for key, param in PARAMS.items() if param.kind == "several"]
 _FORGOTTEN = object()
 
@@ -47,7 +47,7 @@ class Moment:
     """What was chosen at some moment."""
 
     values: Mapping[str, Any]
-    """Of every parameter except the lesson's."""
+    """Of every parameter but those `AROUND` the pages."""
     pinned: Mapping[str, Any] | None
     pair: tuple[str, bool]
     """The text in which query and key were chosen, and whether by the visitor or a link."""

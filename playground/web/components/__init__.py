@@ -59,7 +59,7 @@ _REQUESTED = "_scroll_requested"
 
 _guard, _announcement, _again = map(load_component, ("address_guard", "announcement", "ask_again"))
 _order, _warning, _scroll = map(load_component, ("menu_order", "reload_warning", "scroll_to"))
-_progress = load_component("exercise_progress")
+_progress, _lesson_keys = map(load_component, ("exercise_progress", "lesson_keys"))
 
 _STYLES = Path(__file__).parent / "page_style"
 _SINGLE, _OPEN_GROUP = (Template((_STYLES / f"{name}.css").read_text()) for name in ("single", "open_group"))
@@ -78,6 +78,11 @@ def announce(key: str, sentence: str, *, container: str) -> None:
 def ask_again(key: str) -> None:
     """Have the browser run this fragment once more, as long as somebody looks."""
     _again(key=key, data=moment(), on_again_change=lambda: None)
+
+
+def step_by_keys(*, is_last: bool, is_presented: bool) -> None:
+    """Let the arrow keys press a lesson's buttons; while it `is_presented`, a remote control's page keys too."""
+    _lesson_keys(key="lesson_keys", data={"isLast": is_last, "isPresented": is_presented})
 
 
 def send_text_before_page() -> None:
@@ -120,11 +125,10 @@ def scroll_as_requested() -> None:
         scroll_to(key, unless_seen=unless_seen)
 
 
-def apply_page_style() -> None:
-    """Send the style sheet to the browser, and in a frame (`?embed=true`) the frame's."""
-    st.html(_STYLES / "page_style.css")
-    if st.context.is_embedded:
-        st.html(_STYLES / "embedded.css")
+def apply_page_style(*, is_presented: bool = False) -> None:
+    """Send the style sheet to the browser, with a frame's (`?embed=true`) or a projector's (`?present=true`)."""
+    sheets = {"page_style": True, "embedded": st.context.is_embedded, "presented": is_presented}
+    _style("\n".join((_STYLES / f"{name}.css").read_text("utf-8") for name, is_sent in sheets.items() if is_sent))
 
 
 def _style(css: str) -> None:

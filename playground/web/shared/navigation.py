@@ -33,7 +33,7 @@ from playground.web.choices.setup import (
     session_choices,
     take_moment,
 )
-from playground.web.components import announce, hide, request_scroll
+from playground.web.components import announce, hide, request_scroll, step_by_keys
 from playground.web.session import caches, own_models
 from playground.web.session.experiments import validation_data
 from playground.words import say
@@ -286,6 +286,7 @@ def draw_lesson_line(draw_end: Callable[[Lesson], None]) -> None:
             _draw_words(place, result)
             if place.number == len(place.lesson.steps):
                 draw_end(place.lesson)
+        step_by_keys(is_last=place.number == len(place.lesson.steps), is_presented=current_value("present"))
         if place.step.hides and result is None and is_here:
             hide(place.step.hides)
 

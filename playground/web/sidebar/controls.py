@@ -79,6 +79,15 @@ def draw(export: Callable[[], None]) -> Callable[[], None]:
             with expert:
                 _draw_expert(setup, locked)
         with more:
+            st.button(
+                say("sidebar", "present"),
+                key="present_start",
+                icon=":material/slideshow:",
+                width="stretch",
+                on_click=_present,
+                args=(True,),
+                help=say("sidebar", "present.help"),
+            )
             export_button(export)
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
             saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
@@ -225,6 +234,23 @@ def draw_phone_controls(menu: Mapping[str, Sequence[StreamlitPage]], opened: Str
     if current_page().path != "overview" and current_page().runs_text and not shows_example():
         _draw_second_field()
         explain_cut_text("text")
+
+
+def draw_presenter_menu(menu: Mapping[str, Sequence[StreamlitPage]], opened: StreamlitPage) -> None:
+    """Draw one icon in the corner, behind which are the way out of presenting and all pages."""
+    with st.container(key="presenter"):
+        key, icon = f"presenter_menu_{opened.url_path}", ":material/more_vert:"
+        fold = st.popover(say("sidebar", "presenter"), key=key, icon=icon, type="tertiary", on_change="rerun")
+    if fold.open:
+        with fold:
+            label, icon = say("sidebar", "present-end"), ":material/close:"
+            st.button(label, key="present_end", icon=icon, on_click=_present, args=(False,))
+            for page in (page for pages in menu.values() for page in pages):
+                st.page_link(page, width="stretch")
+
+
+def _present(is_on: bool) -> None:
+    st.session_state["present"] = is_on
 
 
 def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> PopoverContainer:

@@ -1,5 +1,8 @@
 // Plotly draws into the page itself, where its own style sheet reaches. A chart that is there already is changed.
 const SIZE = 0.75, TITLE = 0.875 // rem
+const SHARE = 0.75 // of a projector's window
+const ROW = 1.2, LETTER = 0.56 // of a letter's size: the height of a row, the width of a digit
+const USUAL = 11.25 // pixels of the letters that a figure's margins and height are made for
 
 const CONFIG = { displayModeBar: false, displayNotifier: false, showTips: false }
 
@@ -11,8 +14,9 @@ const template = element => {
   const read = name => style.getPropertyValue(`--st-${name}`).trim()
   const scale = name => read(`chart-${name}-colors`).split(",").map((colour, i, all) => [i / (all.length - 1), colour])
   const text = read("text-color"), background = read("background-color"), line = read("border-color")
-  const font = { color: `${text}bf`, family: read("font"), size: SIZE * rem }
-  const title = { font: { ...font, size: TITLE * rem } }
+  const size = Math.max(SIZE, parseFloat(style.getPropertyValue("--least-label")) || 0) * rem // more on a projector
+  const font = { color: `${text}bf`, family: read("font"), size }
+  const title = { font: { ...font, size: TITLE / SIZE * size } }
   const axis = { ticks: "", gridcolor: line, zerolinecolor: line, tickfont: font, title, automargin: true, ticklabeloverflow: "allow" }
   const colorscale = { sequential: scale("sequential"), sequentialminus: scale("sequential"), diverging: scale("diverging") }
   return {
@@ -27,19 +31,32 @@ const template = element => {
   }
 }
 
+// What Python has measured for usual letters, for larger ones: as high as the window, or higher if names of rows need it.
+const enlarge = ({ data: [trace], layout }, width, by) => {
+  if (by <= 1) return { ...layout, width }
+  const margin = Object.fromEntries(Object.entries(layout.margin).map(([side, room]) => [side, by * room]))
+  const isNamed = trace?.type === "heatmap" || trace?.orientation === "h"
+  const rows = layout.yaxis?.ticktext?.length ?? (isNamed ? trace.y?.length : 0) ?? 0
+  const height = Math.max(Math.min(by * layout.height, window.innerHeight * SHARE), rows * ROW * by * USUAL + margin.t + margin.b)
+  const columns = trace?.text?.[0]?.length, longest = columns && Math.max(...trace.text.flat().map(text => text.length))
+  if (columns && longest * LETTER * by * USUAL < (width - margin.l - margin.r) / columns) trace.textfont = { size: by * USUAL }
+  return { ...layout, width, height, margin }
+}
+
 export default async function ({ data: [{ figure, height, alt, source }], parentElement }) {
   const box = parentElement.querySelector(".plot"), state = plots.get(parentElement) ?? {}
   plots.set(parentElement, state)
   box.style.minHeight = `${height}px` // nothing below it jumps when it comes
   box.setAttribute("aria-label", alt)
   if (!window.Plotly) await import(new URL(source, document.baseURI)) // Streamlit's own copy
-  const look = template(parentElement), colours = JSON.stringify(look)
+  const look = template(parentElement), colours = JSON.stringify(look), by = look.layout.font.size / USUAL
   const draw = () => {
     const width = box.clientWidth
     if (!width || (state.figure === figure && state.width === width && state.colours === colours)) return
     Object.assign(state, { figure, width, colours })
-    const { data, layout } = JSON.parse(figure)
-    window.Plotly.react(box, data, { ...layout, width, template: look }, CONFIG)
+    const { data, layout } = JSON.parse(figure), shown = enlarge({ data, layout }, width, by)
+    box.style.minHeight = `${shown.height}px`
+    window.Plotly.react(box, data, { ...shown, template: look }, CONFIG)
   }
   state.sizes?.disconnect()
   state.sizes = new ResizeObserver(draw)
