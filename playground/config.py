@@ -12,11 +12,13 @@ Norm = Literal["layer", "scalar", "rms", "none"]
 Activation = Literal["relu", "gelu", "gelu-tanh", "silu"]
 ACTIVATION_NAMES: dict[Activation, str] = {"relu": "ReLU", "gelu": "GELU", "gelu-tanh": "GELU by tanh", "silu": "SiLU"}
 Positions = Literal["sinusoidal", "sinusoidal-doubled", "learned", "rotary", "alibi", "relative", "none"]
+PositionJoin = Literal["add", "concatenate"]
+Tied = Literal["separate", "shared", "merged"]
 HeadMerge = Literal["transpose", "reshape"]
 Initialisation = Literal["xavier", "torch"]
 
 POSITION_TABLES = ("sinusoidal", "sinusoidal-doubled", "learned")
-"""Positions that are added to the embeddings."""
+"""Positions that join the embeddings."""
 
 _HIGHEST = 2**31 - 1
 
@@ -43,6 +45,10 @@ class ModelConfig:
     """Heads of keys and values (Ainslie et al. 2023); 1 is multi-query attention (Shazeer 2019); 0 = `n_heads`."""
     d_head: NonNegativeInt = 0
     """Width of one head; 0 = d_model / n_heads."""
+    tied: Tied = "separate"
+    """Maps of queries and keys. `shared`: one for both, W_K = W_Q, so that scores are symmetric before what distances
+    add and the mask. `merged`: a head's W_Q W_Kᵀ is one map M (d_model × d_model, with a bias): queries are x M, keys
+    are x itself, and scores are still divided by √d_head."""
     qk_norm: bool = False
     """A root mean square norm on each head's queries and keys, its gain shared by heads (Henry et al. 2020, times
     √d_head)."""
@@ -78,6 +84,9 @@ class ModelConfig:
     """A table added to the embeddings: `sinusoidal`, `learned`, or `sinusoidal-doubled`, tutorial B's, whose exponent
     counts twice. Or in attention: `rotary` turns queries and keys (Su et al. 2021), `alibi` subtracts a multiple of the
     distance from each score (Press et al. 2022), `relative` adds a learned number (Raffel et al. 2020)."""
+    position_join: PositionJoin = "add"
+    """`concatenate`: tokens have the first half of each vector, a table's positions the second; with the positions
+    `none` that half is 0."""
     position_offset: NonNegativeInt = 0
     """Row of the learned table for the first token (RoBERTa: 2); the row before it is padding's."""
     rotary_base: PositiveInt = 10_000
@@ -115,18 +124,28 @@ class ModelConfig:
         return self.d_head or self.d_model // self.n_heads
 
     @property
+    def qk_width(self) -> int:
+        """Width of a head's queries and keys."""
+        return self.d_model if self.tied == "merged" else self.head_width
+
+    @property
     def kv_heads(self) -> int:
         """Heads of keys and values."""
         return self.n_kv_heads or self.n_heads
 
     @property
     def embedding_width(self) -> int:
-        """Width of the tables."""
+        """Width of the embeddings."""
         return self.d_embedding or self.d_model
 
     @property
+    def table_width(self) -> int:
+        """Columns of the tables of tokens and positions."""
+        return self.embedding_width // (2 if self.position_join == "concatenate" else 1)
+
+    @property
     def has_position_table(self) -> bool:
-        """Whether positions are added to the embeddings."""
+        """Whether positions join the embeddings."""
         return self.positions in POSITION_TABLES
 
     @property
@@ -168,6 +187,7 @@ class ModelConfig:
                 nearest_divisors(self.d_model, self.n_heads),
             )
         self._check_attention()
+        self._check_join()
 
     def _check_attention(self) -> None:
         if self.n_heads % self.kv_heads:
@@ -180,9 +200,17 @@ class ModelConfig:
         if self.fused_qkv and self.kv_heads != self.n_heads:
             reason = f"lays queries, keys and values out head by head, and n_kv_heads={self.kv_heads} is another count"
             raise ConfigError("fused_qkv", True, reason, (False,))
+        if self.tied != "separate" and (self.fused_qkv or self.kv_heads != self.n_heads):
+            reason = "takes no map of keys, so it goes with neither fused_qkv nor n_kv_heads"
+            raise ConfigError("tied", self.tied, reason, ("separate",))
+        if self.tied == "merged" and self.qk_norm:
+            raise ConfigError("tied", self.tied, "has no keys of a head's own for qk_norm", ("separate", "shared"))
         if self.window % 2:
             raise ConfigError("window", self.window, "has no half for either side", (self.window - 1, self.window + 1))
-        if self.positions == "rotary" and self.head_width % 2:
+        if self.positions == "rotary" and self.tied == "merged" and self.d_model % 2:
+            reason = f"makes queries of {self.d_model} features, and rotary positions turn pairs of them"
+            raise ConfigError("tied", self.tied, reason, ("separate",))
+        if self.positions == "rotary" and self.qk_width % 2:
             reason = f"makes heads of {self.head_width} features, and rotary positions turn pairs of them"
             raise ConfigError("d_head", self.d_head, reason, (self.head_width + 1,))
         if self.positions == "relative" and (self.relative_buckets < 4 or self.relative_buckets % 4):
@@ -195,6 +223,19 @@ class ModelConfig:
         if self.positions == "relative" and self.relative_distance <= self.relative_buckets // 4:
             reason = f"is not above {self.relative_buckets // 4}, the distances that have a bucket each"
             raise ConfigError("relative_distance", self.relative_distance, reason, (self.relative_buckets // 4 + 1,))
+
+    def _check_join(self) -> None:
+        if self.position_join == "add":
+            return
+        reason = None
+        if self.positions not in (*POSITION_TABLES, "none"):
+            reason = f"needs a table of positions, and positions={self.positions!r} work in attention"
+        elif not self.vocab_size:
+            reason = "needs a token table, and vocab_size=0 is none"
+        elif self.embedding_width % 2:
+            reason = f"gives tokens half of each vector, and {self.embedding_width} features have no half"
+        if reason is not None:
+            raise ConfigError("position_join", self.position_join, reason, ("add",))
 
 
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -240,6 +281,7 @@ SETTINGS: dict[str, Setting] = {
     "n_heads": Setting("attention", _HEADS),
     "n_kv_heads": Setting("attention", (0, *_HEADS)),
     "d_head": Setting("attention", (0, 1, 2, 4, 6, 8, 10, 12, 16, 24, 32, 40, 48, 64, 80, 96, 128, 256)),
+    "tied": Setting("attention"),
     "qk_norm": Setting("attention"),
     "n_layers": Setting("size", (*range(1, 13), 16, 22, 24, 28, 32, 48, 96)),
     "share_layers": Setting("size"),
@@ -254,6 +296,7 @@ SETTINGS: dict[str, Setting] = {
     "activation": Setting(_EMBEDDINGS),
     "gated": Setting(_EMBEDDINGS),
     "positions": Setting("positions"),
+    "position_join": Setting("positions", needs=lambda values: values["positions"] in POSITION_TABLES),
     "position_offset": Setting("positions", (0, 1, 2), needs=lambda values: values["positions"] == "learned"),
     "rotary_base": Setting("positions", (30, *_BASES), needs=lambda values: values["positions"] == "rotary"),
     "local_rotary_base": Setting(
@@ -278,6 +321,16 @@ SETTINGS: dict[str, Setting] = {
     "max_len": Setting(_START, (5, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 5000, 8192)),
 }
 """Every field but `vocab_size`, in the sidebar's order."""
+
+
+_LATER = ("tied", "position_join")
+"""Fields younger than the first files and links."""
+
+
+def describe_config(config: ModelConfig) -> dict[str, Any]:
+    """Return the fields for files and keys; younger ones only where they differ from their default."""
+    young = {field.name: field.default for field in fields(ModelConfig) if field.name in _LATER}
+    return {name: value for name, value in vars(config).items() if name not in young or value != young[name]}
 
 
 def nearest_divisors(whole: int, part: int) -> tuple[int, ...]:

@@ -62,6 +62,7 @@ def test_the_defaults_are_the_papers_base_model_and_never_change() -> None:
     paper = {"d_model": 512, "n_heads": 8, "n_layers": 6, "d_ff": 2048, "max_len": 512, "dropout": 0.1}
     kinds = {"norm_placement": "post", "norm": "layer", "activation": "relu", "positions": "sinusoidal"}
     others = {"head_merge": "transpose", "initialisation": "xavier", "norm_eps": 1e-5, "rotary_base": 10_000}
+    others |= {"tied": "separate", "position_join": "add"}
     buckets = {"relative_buckets": 32, "relative_distance": 128}
     on = dict.fromkeys(("bias", "first_norm", "scale_embeddings", "residual"), True)
     told = paper | kinds | others | buckets | on
@@ -75,6 +76,16 @@ ODD: list[tuple[dict[str, Any], str]] = [
     ({"fused_qkv": True, "n_kv_heads": 1}, r"fused_qkv=True lays .* out head by head, and n_kv_heads=1 is another"),
     ({"positions": "relative", "relative_buckets": 6}, r"relative_buckets=6 is not a multiple of 4"),
     ({"positions": "relative", "relative_distance": 8}, r"relative_distance=8 is not above 8, .*; 9 would work"),
+    ({"tied": "shared", "n_kv_heads": 1}, r"tied='shared' takes no map of keys, .*; separate would work"),
+    ({"tied": "merged", "fused_qkv": True}, r"tied='merged' takes no map of keys"),
+    ({"tied": "merged", "qk_norm": True}, r"tied='merged' has no keys of a head's own"),
+    (
+        {"tied": "merged", "positions": "rotary", "d_model": 15, "d_head": 2},
+        r"tied='merged' makes queries of 15 features",
+    ),
+    ({"position_join": "concatenate", "positions": "alibi"}, r"position_join='concatenate' needs a table of positions"),
+    ({"position_join": "concatenate", "vocab_size": 0}, r"position_join='concatenate' needs a token table"),
+    ({"position_join": "concatenate", "d_embedding": 5}, r"position_join='concatenate' .* 5 features have no half"),
     ({"norm": "scalar", "d_embedding": 1}, r"d_embedding=1 has no unbiased .*; 2 would work"),
 ]
 

@@ -70,11 +70,15 @@ def count_encoder_decoder(config: ModelConfig, tgt_vocab_size: int) -> Count:
 
 def _stack(config: ModelConfig, attentions: tuple[str, ...]) -> Iterator[Term]:
     width_name, width = ("d_embedding", config.d_embedding) if config.d_embedding else ("d_model", config.d_model)
+    half = " / 2" if config.position_join == "concatenate" else ""
 
     def table(name: str, rows_name: str, rows: int) -> Term:
-        return Term(f"embed.{name}", "embeddings", name, None, f"{rows_name} · {width_name}", rows * width)
+        n = rows * config.table_width
+        return Term(f"embed.{name}", "embeddings", name, None, f"{rows_name} · {width_name}{half}", n)
 
-    terms = [table("tokens", "vocab_size", config.vocab_size), table("segments", "n_segments", config.n_segments)]
+    formula, n = f"n_segments · {width_name}", config.n_segments * width
+    terms = [table("tokens", "vocab_size", config.vocab_size)]
+    terms.append(Term("embed.segments", "embeddings", "segments", None, formula, n))
     if config.positions == "learned":
         offset = config.position_offset
         rows_name = "(max_len + position_offset)" if offset else "max_len"
@@ -134,19 +138,34 @@ def _norm(
 
 
 def _head_sizes(config: ModelConfig) -> tuple[Size, Size]:
+    """Merged heads' values, and keys' and values'."""
     width, kv_width = config.n_heads * config.head_width, config.kv_heads * config.head_width
     name = "n_heads · d_head" if config.d_head else "d_model"
     return (name, width), (name if kv_width == width else "n_kv_heads · d_head", kv_width)
 
 
+def _maps(config: ModelConfig) -> dict[str, tuple[str, Size]]:
+    """By letter, what each map of queries, keys and values is called, and its width."""
+    queries, kv = _head_sizes(config)
+    if config.tied == "separate":
+        return {"q": ("Q", queries), "k": ("K", kv), "v": ("V", kv)}
+    return {"q": ("Q, K", _scored(config)), "v": ("V", kv)}
+
+
+def _scored(config: ModelConfig) -> Size:
+    """The width of all heads' queries."""
+    merged = "n_heads · d_model", config.n_heads * config.d_model
+    return merged if config.tied == "merged" else _head_sizes(config)[0]
+
+
 def _attention(attn: str, layer: int, config: ModelConfig) -> Iterator[Term]:
-    model, (width, kv_width) = ("d_model", config.d_model), _head_sizes(config)
+    model, (width, _) = ("d_model", config.d_model), _head_sizes(config)
     if config.fused_qkv:
         one = _linear(f"{attn}.qkv", "attention", "QKV", layer, config, model, width)
         yield replace(one, formula=f"3 · ({one.formula})", count=3 * one.count)
     else:
-        for letter, gives in {"q": width, "k": kv_width, "v": kv_width}.items():
-            yield _linear(f"{attn}.{letter}", "attention", letter.upper(), layer, config, model, gives)
+        for letter, (part, gives) in _maps(config).items():
+            yield _linear(f"{attn}.{letter}", "attention", part, layer, config, model, gives)
     yield _linear(f"{attn}.o", "attention", "O", layer, config, width, model)
     if config.qk_norm:
         for letter in "qk":
@@ -165,7 +184,7 @@ def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Cou
     All else is left out, as is usual (Kaplan et al. 2020, section 2.1). T = `n_tokens`, padding included.
     """
     terms: list[Term] = []
-    model, hidden, (queries, kv) = ("d_model", config.d_model), ("d_ff", config.d_ff), _head_sizes(config)
+    model, hidden, (width, _) = ("d_model", config.d_model), ("d_ff", config.d_ff), _head_sizes(config)
 
     def product(name: str, component: Component, part: str, layer: int | None, given: Size, gives: Size) -> None:
         count = 2 * n_sentences * n_tokens * given[1] * gives[1]
@@ -175,13 +194,13 @@ def count_flops(config: ModelConfig, n_tokens: int, n_sentences: int = 1) -> Cou
         product("embed.project", "embeddings", "to d_model", None, ("d_embedding", config.d_embedding), model)
     for i in range(config.n_layers):
         attn, ffn = f"layers.{i}.attn", f"layers.{i}.ffn"
-        for letter, (given, gives) in {"q": (model, queries), "k": (model, kv), "v": (model, kv)}.items():
-            product(f"{attn}.{letter}", "attention", letter.upper(), i, given, gives)
-        product(f"{attn}.o", "attention", "O", i, queries, model)
+        for letter, (part, gives) in _maps(config).items():
+            product(f"{attn}.{letter}", "attention", part, i, model, gives)
+        product(f"{attn}.o", "attention", "O", i, width, model)
         pairs_name, pairs = _pairs(config, i, n_tokens)
-        formula, n = f"2 · B · {pairs_name} · {queries[0]}", 2 * n_sentences * pairs * queries[1]
-        terms += [Term(f"{attn}.scores", "attention", "scores", i, formula, n)]
-        terms += [Term(f"{attn}.z", "attention", "weighted sum", i, formula, n)]
+        for name, part, (summed, n) in (("scores", "scores", _scored(config)), ("z", "weighted sum", width)):
+            formula = f"2 · B · {pairs_name} · {summed}"
+            terms.append(Term(f"{attn}.{name}", "attention", part, i, formula, 2 * n_sentences * pairs * n))
         for name, symbol in _list_up(config):
             product(f"{ffn}.{name}", "feed_forward", symbol, i, model, hidden)
         product(f"{ffn}.down", "feed_forward", "W₂", i, hidden, model)
@@ -219,11 +238,15 @@ def count_memory(config: ModelConfig, n_tokens: int) -> tuple[tuple[str, str, in
     """Count the bytes of weights, of training with Adam, and of one sentence's attention: purpose, formula, bytes."""
     n = count_parameters(config).total
     cells = config.n_layers * config.n_heads * n_tokens**2
+    keys_and_values = "2 · n_layers · n_kv_heads · d_head · T"
     kept = 2 * config.n_layers * config.kv_heads * config.head_width * n_tokens
+    if config.tied == "merged":  # the keys of all heads are the inputs
+        keys_and_values = "n_layers · (d_model + n_heads · d_head) · T"
+        kept = config.n_layers * (config.d_model + config.n_heads * config.head_width) * n_tokens
     return (
         ("weights, fp32", "4 · N", 4 * n),
         ("weights, bf16", "2 · N", 2 * n),
         ("training with Adam, fp32", "(4 + 4 + 8) · N", 16 * n),
-        ("keys and values of one sentence, fp32", "4 · 2 · n_layers · n_kv_heads · d_head · T", 4 * kept),
+        ("keys and values of one sentence, fp32", f"4 · {keys_and_values}", 4 * kept),
         ("every attention pattern of one sentence, fp32", "4 · n_layers · n_heads · T²", 4 * cells),
     )

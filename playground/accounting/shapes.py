@@ -26,6 +26,7 @@ def list_shapes(
     width, kv_width = config.n_heads * config.head_width, config.kv_heads * config.head_width
     sizes |= {"H·d_head": width, "H_kv·d_head": kv_width, "3·H·d_head": 3 * width}
     sizes |= {"3·d_model": 3 * config.d_model, "3·d_head": 3 * config.head_width}
+    sizes |= {"H·d_model": config.n_heads * config.d_model}
     return [(name, tuple(sizes[symbol] for symbol in symbols)) for name, symbols in symbolic_shapes(config, causal)]
 
 
@@ -82,12 +83,16 @@ def _attention(config: ModelConfig, by_query: bool) -> Steps:
         steps.append(("attn.qkv.permuted", ("B", "H", "T", "3·d_head")))
     else:
         shared = config.kv_heads < config.n_heads
-        for letter in "qkv":
+        for letter in "qkv" if config.tied == "separate" else "qv":
             is_shared = shared and letter != "q"
-            steps.append((f"attn.{letter}.projected", ("B", "T", "H_kv·d_head") if is_shared else joined))
-            steps.append((f"attn.{letter}.reshaped", ("B", "T", "H_kv" if is_shared else "H", "d_head")))
+            is_wide = config.tied == "merged" and letter == "q"
+            whole = ("B", "T", "H·d_model") if is_wide else joined
+            steps.append((f"attn.{letter}.projected", ("B", "T", "H_kv·d_head") if is_shared else whole))
+            width = "d_model" if is_wide else "d_head"
+            steps.append((f"attn.{letter}.reshaped", ("B", "T", "H_kv" if is_shared else "H", width)))
     steps += _projected(config)
-    steps += [(f"attn.{letter}", _HEADS) for letter in "qkv"]
+    met = _met(config)
+    steps += [("attn.q", met), ("attn.k", met), ("attn.v", _HEADS)]
     steps.append(("attn.products", pairs))
     steps.append(("attn.mask", ("B", "1", "T" if by_query else "1", "T")))
     steps += [("attn.scores", pairs), ("attn.pattern", pairs), ("attn.z", _HEADS)]
@@ -96,10 +101,15 @@ def _attention(config: ModelConfig, by_query: bool) -> Steps:
     return [*steps, ("attn.merged", joined), ("attn.out", _STREAM)]
 
 
+def _met(config: ModelConfig) -> Symbols:
+    """The shape of queries and keys."""
+    return ("B", "H", "T", "d_model") if config.tied == "merged" else _HEADS
+
+
 def _projected(config: ModelConfig) -> Steps:
     is_shared, is_prepared = config.kv_heads < config.n_heads, config.qk_norm or config.positions == "rotary"
-    steps: Steps = [("attn.q_projected", _HEADS)] if is_prepared else []
-    keys: Symbols = ("B", "H_kv" if is_shared else "H", "T", "d_head")
+    steps: Steps = [("attn.q_projected", _met(config))] if is_prepared else []
+    keys: Symbols = ("B", "H_kv", "T", "d_head") if is_shared else _met(config)
     steps += [("attn.k_projected", keys)] if is_prepared or is_shared else []
     steps += [("attn.q_normed", _HEADS), ("attn.k_normed", keys)] if config.qk_norm else []
     return [*steps, ("attn.v_projected", keys)] if is_shared else steps

@@ -57,7 +57,8 @@ def through_block(
 
 def _linear_maps(block: EncoderBlock, trace: Trace) -> dict[str, list[tuple[Tensor, list[Tensor]]]]:
     """By sublayer: what maps read, (T, d_in), and their results."""
-    qkv = [trace.get(f"attn.{name}_projected", trace[f"attn.{name}"]) for name in "qkv"]
+    names = "qkv" if block.attn.tied == "separate" else "qv"
+    qkv = [trace.get(f"attn.{name}_projected", trace[f"attn.{name}"]) for name in names]
     up = [trace[name] for name in ("ffn.up", "ffn.gate") if name in trace]
     return {
         "attention": [(trace["attn.in"][0], qkv), (block.attn.merge(trace["attn.z"])[0], [trace["attn.out"]])],
@@ -138,6 +139,7 @@ def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
         table = encoder.embed.tokens.weight
     else:
         raise InputError("This encoder has vocab_size=0, no token table: it has no next token to name.")
+    table = F.pad(table, (0, encoder.config.embedding_width - table.shape[1]))
     return table if encoder.embed.project is None else encoder.embed.project(table)
 
 

@@ -32,8 +32,8 @@ def first_rows(encoder: Encoder, n: int) -> Array:
     config = encoder.config
     table = encoder.embed.position_table()
     if table is None:
-        table = sinusoids(min(n, config.max_len), config.embedding_width)
-    return to_array(table[:n], copy=True)
+        table = sinusoids(min(n, config.max_len), config.table_width)
+    return to_array(table[:n, -config.table_width :], copy=True)
 
 
 def distances(rows: Array) -> Array:
@@ -44,7 +44,8 @@ def distances(rows: Array) -> Array:
 
 
 def addition(tokens: Array, rows: Array) -> tuple[Array, Array]:
-    """Return length of row over embedding, and cosine of embedding and sum: (T,)."""
+    """Return length of row over embedding, and cosine of embedding and sum: (T,); zeros fill what is concatenated."""
+    rows = np.pad(rows, ((0, 0), (tokens.shape[1] - rows.shape[1], 0)))
     total, lengths = tokens + rows, l2(tokens)
     with np.errstate(divide="ignore", invalid="ignore"):  # a vector of zeros has no direction
         return l2(rows) / lengths, (tokens.astype(np.float64) * total).sum(axis=1) / (lengths * l2(total))
@@ -119,7 +120,7 @@ def by_distance(encoder: Encoder, n: int) -> Array:
     config, distances = encoder.config, torch.arange(1 - n, n)
     curves = torch.zeros(0, 2 * n - 1)
     if config.positions == "rotary":
-        curves = torch.cos(frequencies(config.head_width, base=config.rotary_base)[:, None] * distances)
+        curves = torch.cos(frequencies(config.qk_width, base=config.rotary_base)[:, None] * distances)
     elif config.positions == "alibi":
         curves = -alibi_slopes(config.n_heads)[:, None] * distances.abs()
     elif encoder.relative is not None:

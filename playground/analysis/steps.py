@@ -86,12 +86,17 @@ def _each_side(walk: Walk, names: str = "qk") -> Iterator[tuple[str, int, str]]:
 def _projections(walk: Walk) -> Step:
     learned, x, formulas, lines, results, traced = walk.layer.learned, walk.layer["attn.in"], [], [], [], []
     for name, token, index in _each_side(walk, "qkv"):
+        traced.append(walk.projected(name)[token, 0])
+        if name == "k" and walk.config.tied == "merged":
+            formulas.append("k_j = x_j")
+            lines.append(f"k_{{j,0}} = {number(x[token][0])}")
+            results.append(x[token][0])
+            continue
         weight, bias = learned[f"{name}.weight"][walk.head], learned[f"{name}.bias"][walk.head]
         line, result = _apply(walk, f"{name}_{{{index},0}}", weight, x[token], bias)
         lines.append(line)
         results.append(result)
-        traced.append(walk.projected(name)[token, 0])
-        of = name.upper()
+        of = "V" if name == "v" else {"separate": name.upper(), "shared": "{QK}", "merged": "M"}[walk.config.tied]
         formulas.append(rf"{name}_{index} = W_{of}\, x_{index}" + rf" + b_{of}" * walk.config.bias)
     if walk.config.fused_qkv:
         head = f"^{{({walk.head})}}_{{QKV}}"
@@ -124,10 +129,11 @@ def _rotation(walk: Walk) -> Step:
             rf"{name}_{{{index},0}} = {number(first[0])} \cdot \cos {token} - {factor(second[0])} \cdot \sin {token} = "
             f"{number(by_hand[-1][0])}"
         )
+    width = "D" if walk.config.tied == "merged" else r"d_\text{head}"
     formulas = (
         r"x_{t,i} \leftarrow x_{t,i} \cos t\theta_i - x_{t,i+d/2} \sin t\theta_i",
         r"x_{t,i+d/2} \leftarrow x_{t,i+d/2} \cos t\theta_i + x_{t,i} \sin t\theta_i",
-        rf"\theta_i = {walk.config.rotary_base_of(walk.layer.layer)}^{{-2i/d}}, \quad d = d_\text{{head}}",
+        rf"\theta_i = {walk.config.rotary_base_of(walk.layer.layer)}^{{-2i/d}}, \quad d = {width}",
     )
     return Step(formulas, tuple(lines), np.concatenate(by_hand), np.concatenate(traced))
 

@@ -78,8 +78,8 @@ class Walk:
         return self.scaled() + self.position_bias()
 
     def rotary_frequencies(self) -> Floats:
-        """Radians by which each pair of features turns a position, (d_head / 2,)."""
-        found: Floats = frequencies(self.config.head_width, base=self.config.rotary_base_of(self.layer.layer)).numpy()
+        """Radians by which each pair of features of a query turns a position."""
+        found: Floats = frequencies(self.config.qk_width, base=self.config.rotary_base_of(self.layer.layer)).numpy()
         return found
 
     def turn(self, x: Floats, places: ArrayLike) -> Floats:

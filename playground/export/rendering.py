@@ -137,6 +137,7 @@ def architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, Any
     """Return what templates of a model's parts read."""
     normed, is_grouped = config.norm != "none", config.kv_heads < config.n_heads
     has_tables = bool(config.vocab_size or config.n_segments or config.positions in ("learned", "relative"))
+    width = "d_embedding" if config.d_embedding else "d_model"
     adds, mask = config.has_position_bias or config.window > 0, "mask" if has_mask else ""
 
     def before(norm: str, x: str) -> str:
@@ -158,7 +159,9 @@ def architecture_values(config: ModelConfig, *, has_mask: bool) -> dict[str, Any
         "projected_heads": "H or n_kv_heads" if is_grouped else "H",
         "projected_width": "(H or n_kv_heads) · d_head" if is_grouped else "H · d_head" if config.d_head else "d_model",
         "is_grouped": is_grouped,
-        "table_width": "d_embedding" if config.d_embedding else "d_model",
+        "qk_width": "d_model" if config.tied == "merged" else "d_head",
+        "embedding_width": width,
+        "table_width": "table_width" if config.position_join == "concatenate" else width,
         "has_position_table": config.has_position_table,
         "linear": lambda d_in, d_out: f"nn.Linear({d_in}, {d_out}{'' if config.bias else ', bias=False'})",
         "adds_to_scores": adds,
@@ -232,10 +235,14 @@ def _embedding_lines(config: ModelConfig) -> list[str]:
     rows = "self.positions.weight" if config.positions == "learned" else "self.sinusoids"
     offset = config.position_offset if config.positions == "learned" else 0
     taken = f"{offset} : {offset} + x.shape[1]" if offset else ": x.shape[1]"
-    width = "d_embedding" if config.d_embedding else "d_model"
+    width, joins = "d_embedding" if config.d_embedding else "d_model", config.position_join == "concatenate"
+    join, shape = f"x + {rows}[{taken}]", f"(T, {width}), broadcast over sentences"
+    if joins:
+        join, shape = f"torch.cat([x, {rows}[{taken}].expand(len(x), -1, -1)], dim=-1)", f"(B, T, {width})"
     steps = {
-        f"self.tokens(ids){scale}  # (B, T, {width})": config.vocab_size > 0,
-        f"x + {rows}[{taken}]  # (T, {width}), broadcast over sentences": config.has_position_table,
+        f"self.tokens(ids){scale}  # (B, T, {'table_width' if joins else width})": config.vocab_size > 0,
+        f"{join}  # {shape}": config.has_position_table,
+        "F.pad(x, (0, table_width))  # no positions": joins and not config.has_position_table,
         "x + self.segments.weight[0]  # a single sentence is segment 0 throughout": config.n_segments > 0,
         "self.norm(x)": config.embedding_norm and config.norm != "none",
         "self.project(x)": config.d_embedding > 0,

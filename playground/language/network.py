@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import safetensors.torch
@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from playground.accounting import count_parameters
-from playground.config import ModelConfig, NonNegativeInt, check_fields
+from playground.config import ModelConfig, NonNegativeInt, check_fields, describe_config
 from playground.errors import ConfigError, InputError, WeightsError
 from playground.language.capabilities import Example
 from playground.language.text import IDS, LONGEST, MASK_ID, PAD_ID, VOCABULARY, encode, english_tokenizer
@@ -49,7 +49,7 @@ class Spec:
 
     def describe(self) -> str:
         """All of it and the version, as JSON."""
-        return json.dumps([VERSION, asdict(self.config), self.causal, self.seed], sort_keys=True)
+        return json.dumps([VERSION, describe_config(self.config), self.causal, self.seed], sort_keys=True)
 
     @property
     def n_parameters(self) -> int:

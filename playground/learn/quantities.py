@@ -132,9 +132,19 @@ def _layer(view: LinkedView) -> LayerRun:
     return view.lab.layer(view.focus.layer)
 
 
-def _scores_deviation(view: LinkedView) -> float:
+def _scores(view: LinkedView) -> NDArray[np.float64]:
+    """Return the link's head's scores of real tokens, (T, T)."""
     scores, real = _layer(view)["attn.scores"][view.focus.head], ~view.run.padding
-    return float(scores[real][:, real].astype(np.float64).std())
+    return scores[real][:, real].astype(np.float64)  # type: ignore[no-any-return]
+
+
+def _scores_deviation(view: LinkedView) -> float:
+    return float(_scores(view).std())
+
+
+def _scores_asymmetry(view: LinkedView) -> float:
+    """Return the largest difference of two tokens' scores of each other, in standard deviations."""
+    return float(np.abs(_scores(view) - _scores(view).T).max() / _scores_deviation(view))
 
 
 def _decoder_block(view: LinkedView, part: Place | None = None) -> float:
@@ -320,6 +330,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "weight.most_token": lambda view: view.run.tokens[int(_focus_weights(view).argmax())],
     "deviation.products": lambda view: math.sqrt(view.config.head_width) * _scores_deviation(view),
     "deviation.scores": _scores_deviation,
+    "scores.asymmetry": _scores_asymmetry,
     # outputs
     "moves": lambda view, replaced, token: _moves(view.lab, _token(view, replaced))[_token(view, token)],
     "moves.count": lambda view, *token: (_moves(view.lab, _token(view, *token or (view.focus.query,))) > 0).sum(),

@@ -198,7 +198,8 @@ def settle(
         _apply_recognised(values, recognised, notices)
     else:  # an upload that was open until now may have left sizes between the sliders' stops
         values.update({key: read_param(size, [write(values[key])])[0] for key, size in SIZES.items()})
-    while (error := _find_error(values)) is not None:  # each is in its domain, so it is one that does not fit another
+    rows = int(has_its_own or values["tokenizer"] != "vectors")
+    while (error := _find_error(values, rows)) is not None:  # each is in its domain: one does not fit another
         key = error.field
         if recognised is not None and key in recognised.settings and key in _GIVES_WAY:
             key, new = _GIVES_WAY[key]
@@ -238,9 +239,9 @@ def _apply_recognised(values: dict[str, Any], recognised: RecognisedWeights, not
         notices.append(f"Your file has no table of learned positions; {values['positions']} is used instead.")
 
 
-def _find_error(values: Mapping[str, Any]) -> ConfigError | None:
+def _find_error(values: Mapping[str, Any], vocab_size: int = 1) -> ConfigError | None:
     try:
-        model_config(values, vocab_size=1)
+        model_config(values, vocab_size)
     except ConfigError as error:
         return error
     return None

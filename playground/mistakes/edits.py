@@ -132,8 +132,8 @@ class EditedTrace(Trace):
             allowed &= mask
         if config.window_of(layer):
             allowed &= window_mask(scores.shape[-1], config.window, scores.device)
-        product = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1) + self._tensors.get("position_bias", 0)
-        edited = Scores(product, allowed, config.d_model, q.shape[-1], self._gives_nan)
+        product = (q / math.sqrt(config.head_width)) @ k.transpose(-2, -1) + self._tensors.get("position_bias", 0)
+        edited = Scores(product, allowed, config.d_model, config.head_width, self._gives_nan)
         for edit in self._edits:
             edited = edit(edited)
         return edited

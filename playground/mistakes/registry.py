@@ -226,8 +226,9 @@ def _if(condition: Callable[[ModelConfig], bool]) -> Applies:
 
 _ALWAYS = _if(lambda c: True)
 _HEADS = _if(lambda c: c.n_heads > 1)
-_TABLE = _if(lambda c: c.has_position_table)
-_SINUSOIDS = _if(lambda c: c.positions == "sinusoidal")
+_TABLE = _if(lambda c: c.has_position_table and c.position_join == "add")
+_SINUSOIDS = _if(lambda c: c.positions == "sinusoidal" and c.position_join == "add")
+_SIDES = _if(lambda c: c.tied != "shared")
 _NORM = _if(lambda c: c.norm != "none")
 _LAYER_NORM = _if(lambda c: c.norm == "layer")
 
@@ -274,13 +275,13 @@ MAKINGS: Mapping[str, tuple[Making, Applies]] = {
     ),
     "query-key-weights-swapped": (
         _change_attention(lambda a: {"project": lambda *x: itemgetter(1, 0, 2)(Attention.project(a, *x))}),
-        _if(lambda c: c.kv_heads == c.n_heads),
+        _if(lambda c: c.kv_heads == c.n_heads and c.tied == "separate"),
     ),
     "axes-exchanged": (
         _change_attention(_attend_over_batch),
         lambda config, mask: mask is None and config.window == 0 and not config.has_position_bias,
     ),
-    "query-key-swapped": (Making(scores=lambda s: replace(s, product=s.product.transpose(-2, -1))), _ALWAYS),
+    "query-key-swapped": (Making(scores=lambda s: replace(s, product=s.product.transpose(-2, -1))), _SIDES),
     "no-score-scale": (
         Making(scores=lambda s: replace(s, product=s.product * math.sqrt(s.d_head))),
         _if(lambda c: c.head_width > 1),

@@ -111,12 +111,15 @@ def attend(
 ) -> Tensor:
     """softmax(q kᵀ / √d_head + bias) v (equation 1); a query that may attend to nothing gets zeros.
 
-    q (B, H, Tq, d_head), k and v (B, H, Tk, d_head) → (B, H, Tq, d_head). Untraced, torch's fused kernel computes it.
+    q (B, H, Tq, d_head), k and v (B, H, Tk, d_head) → (B, H, Tq, d_head); q and k may be wider than v.
+    Untraced, torch's fused kernel computes it.
     """
+    root = math.sqrt(v.shape[-1])
     if not (trace.recording or (dropout is not None and dropout.drops)):
-        z = F.scaled_dot_product_attention(q, k, v, attn_mask=mask.allowed if mask.bias is None else mask.biased)
+        added = mask.allowed if mask.bias is None else mask.biased
+        z = F.scaled_dot_product_attention(q, k, v, attn_mask=added, scale=1 / root)
         return z if mask.bias is None or mask.empty_queries is None else z.masked_fill(mask.empty_queries, 0.0)
-    scores = (q / math.sqrt(q.shape[-1])) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
+    scores = (q / root) @ k.transpose(-2, -1)  # (B, H, Tq, Tk)
     if mask.bias is not None:
         scores = scores + mask.bias
     if mask.hidden is not None:
@@ -136,12 +139,14 @@ class Attention(nn.Module):
         super().__init__()
         self.n_heads, self.kv_heads, self.d_head = config.n_heads, config.kv_heads, config.head_width
         self.head_merge, self.fused = config.head_merge, config.fused_qkv
+        self.tied, self.qk_width = config.tied, config.qk_width
         width, kv_width = self.n_heads * self.d_head, self.kv_heads * self.d_head
         if self.fused:
             self.qkv = Linear(config.d_model, 3 * width, config.bias, d_head=self.d_head)
         else:
-            self.q = Linear(config.d_model, width, config.bias)
-            self.k = Linear(config.d_model, kv_width, config.bias)
+            self.q = Linear(config.d_model, self.n_heads * self.qk_width, config.bias)
+            if self.tied == "separate":
+                self.k = Linear(config.d_model, kv_width, config.bias)
             self.v = Linear(config.d_model, kv_width, config.bias)
         self.o = Linear(width, config.d_model, config.bias)
         self.q_norm = RMSNorm(self.d_head, config.norm_eps) if config.qk_norm else None
@@ -171,14 +176,19 @@ class Attention(nn.Module):
         return trace.record("out", self.dropout(self.o(self.merge(z)), trace))
 
     def project(self, x: Tensor, memory: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """q (B, H, Tq, d_head) of x; k, v (B, kv_heads, Tk, d_head) of memory, or x."""
+        """q (B, H, Tq, qk_width) of x; k (B, kv_heads, Tk, qk_width), v (…, d_head) of memory, or x."""
         if self.fused:
             q, k, v = self.heads(self.qkv(x), 3 * self.d_head).chunk(3, dim=-1)
             if memory is not None:
                 _, k, v = self.heads(self.qkv(memory), 3 * self.d_head).chunk(3, dim=-1)
             return q, k, v
         source = x if memory is None else memory
-        return self.heads(self.q(x)), self.heads(self.k(source)), self.heads(self.v(source))
+        q, v = self.heads(self.q(x), self.qk_width), self.heads(self.v(source))
+        if self.tied == "merged":
+            return q, source[:, None].expand(-1, self.n_heads, -1, -1), v
+        if self.tied == "shared":
+            return q, q if memory is None else self.heads(self.q(memory)), v
+        return q, self.heads(self.k(source)), v
 
     def heads(self, x: Tensor, width: int = 0) -> Tensor:
         """(B, T, n · width) → (B, n, T, width)."""
@@ -197,14 +207,23 @@ class Attention(nn.Module):
 
 
 def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
-    """Return weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`."""
+    """Return weights (H, d_head, d_model) and biases (H, d_head) of `q`, `k` and `v`.
+
+    Merged, the map of `q` is a head's one map (H, d_model, d_model), that of `k` the identity.
+    """
     found: dict[str, tuple[Tensor, Tensor]] = {}
     for i, name in enumerate("qkv"):
+        if name == "k" and attention.tied != "separate":
+            weight, bias = found["q"]
+            unit = torch.eye(attention.qk_width).to(weight).expand_as(weight) if attention.tied == "merged" else weight
+            found["k"] = unit, torch.zeros_like(bias) if attention.tied == "merged" else bias
+            continue
         linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
+        width = attention.d_head if name == "v" else attention.qk_width
         bias: Tensor = linear.weight.new_zeros(linear.out_features) if linear.bias is None else linear.bias
         n_parts, part = linear.n_parts, i if attention.fused else 0
-        weight: Tensor = linear.weight.view(-1, n_parts, attention.d_head, linear.in_features)[:, part]
-        bias = bias.view(-1, n_parts, attention.d_head)[:, part]
+        weight: Tensor = linear.weight.view(-1, n_parts, width, linear.in_features)[:, part]
+        bias = bias.view(-1, n_parts, width)[:, part]
         copies = attention.n_heads // len(weight)
         if copies > 1:
             weight, bias = weight.repeat_interleave(copies, dim=0), bias.repeat_interleave(copies, dim=0)

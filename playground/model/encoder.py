@@ -5,6 +5,7 @@ from collections.abc import Callable
 from itertools import islice
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 
 from playground.config import ModelConfig
@@ -25,13 +26,13 @@ class Embeddings(nn.Module):
     def __init__(self, config: ModelConfig) -> None:
         super().__init__()
         self.config = config
-        width = config.embedding_width
-        self.tokens = Embedding(config.vocab_size, width) if config.vocab_size else None
+        width, columns = config.embedding_width, config.table_width
+        self.tokens = Embedding(config.vocab_size, columns) if config.vocab_size else None
         self.positions: Embedding | None = None
         if config.positions == "learned":
-            self.positions = Embedding(config.position_offset + config.max_len, width)
+            self.positions = Embedding(config.position_offset + config.max_len, columns)
         elif config.has_position_table:
-            table = sinusoids(config.max_len, width, doubled=config.positions == "sinusoidal-doubled")
+            table = sinusoids(config.max_len, columns, doubled=config.positions == "sinusoidal-doubled")
             self.register_buffer("sinusoids", table, persistent=False)
         self.segments = Embedding(config.n_segments, width) if config.n_segments else None
         self.norm = build_norm(config, width) if config.embedding_norm else None
@@ -58,10 +59,11 @@ class Embeddings(nn.Module):
     def place(self, x: Tensor, trace: Trace | None = UNTRACED, keys: Tensor | None = None) -> Tensor:
         """Add positions and segments to vectors (B, T, width), then norm, dropout and the map to d_model.
 
-        With an offset and `keys` (B, T), positions skip padding.
+        Concatenated are tokens with zeros behind them plus positions with zeros before them. With an offset and `keys`
+        (B, T), positions skip padding.
         """
         trace = or_untraced(trace)
-        x = trace.record("tokens", x)
+        x = trace.record("tokens", F.pad(x, (0, self.config.embedding_width - x.shape[-1])))
         if self.config.has_position_table:
             x = x + self.position_vectors(x.shape[1], keys)
         if self.segments is not None:
@@ -79,12 +81,14 @@ class Embeddings(nn.Module):
                 f"A sentence of {n_tokens} tokens is longer than the position table, which has "
                 f"max_len={self.config.max_len} rows; shorten the sentence or raise max_len to {n_tokens}."
             )
-        if self.positions is None:
-            return self.sinusoids[:n_tokens]
         first = self.config.position_offset
-        if first and keys is not None:
-            return self.positions(keys.cumsum(dim=1) * keys + first - 1)  # type: ignore[no-any-return]
-        return self.positions.weight[first : first + n_tokens]
+        if self.positions is None:
+            rows = self.sinusoids[:n_tokens]
+        elif first and keys is not None:
+            rows = self.positions(keys.cumsum(dim=1) * keys + first - 1)
+        else:
+            rows = self.positions.weight[first : first + n_tokens]
+        return F.pad(rows, (self.config.embedding_width - rows.shape[-1], 0))
 
     def position_table(self) -> Tensor | None:
         """The rows of tokens, (max_len, width), or None."""

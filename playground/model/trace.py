@@ -22,7 +22,8 @@ class Trace(Mapping[str, Tensor]):
     """Every intermediate of one forward pass, by the name of the exact point where it was taken.
 
     Legend: B sentences, T tokens, Tq/Tk queries/keys, H heads, D = d_model; `i` counts layers from 0. What a config
-    has not is not there. Before a map to d_model, embeddings are d_embedding wide.
+    has not is not there. Before a map to d_model, embeddings are d_embedding wide. Where positions are concatenated,
+    tokens have zeros in their place. With a merged map, q and k are D wide, and every head's k is the sublayer's input.
 
     | name | shape | the point |
     |-|-|-|

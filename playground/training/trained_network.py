@@ -12,7 +12,7 @@ import safetensors.torch
 import torch
 from torch import Tensor
 
-from playground.config import ModelConfig, check_fields
+from playground.config import ModelConfig, check_fields, describe_config
 from playground.errors import ConfigError, WeightsError
 from playground.model import Encoder
 from playground.runs.budget import check_budget, check_pair_budget
@@ -147,7 +147,8 @@ def _trained_network(
     recipe: Recipe, config: ModelConfig, network: Network, data: Data, results: Results
 ) -> TrainedNetwork:
     tensors = network.state_dict()
-    digest = hashlib.sha256(json.dumps([asdict(recipe), asdict(config), list(tensors)], sort_keys=True).encode())
+    parts = [asdict(recipe), describe_config(config), list(tensors)]
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
     for tensor in tensors.values():
         digest.update(tensor.contiguous().numpy().tobytes())
     key = f"trained-{digest.hexdigest()}"
@@ -159,7 +160,9 @@ def _trained_network(
 
 def save(trained: TrainedNetwork) -> bytes:
     """Write a safetensors file."""
-    parts = {name: json.dumps(asdict(vars(trained)[name]), sort_keys=True) for name in ("recipe", "config", "results")}
+    told = {name: asdict(vars(trained)[name]) for name in ("recipe", "results")}
+    told["config"] = describe_config(trained.config)
+    parts = {name: json.dumps(each, sort_keys=True) for name, each in told.items()}
     tensors = {name: tensor.clone() for name, tensor in trained.network.state_dict().items()}  # layers may share some
     return safetensors.torch.save(tensors, {"format": FORMAT if trained.has_initial else OTHER_WEIGHTS[-1], **parts})
 
@@ -226,7 +229,7 @@ def load_translator() -> TrainedNetwork:
 
 def run_key(config: ModelConfig, recipe: Recipe) -> str:
     """Hash all that a run depends on."""
-    parts = [FORMAT, asdict(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
+    parts = [FORMAT, describe_config(replace(config, dropout=0.0)), asdict(recipe) | FORMER]
     return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:32]
 
 

@@ -49,7 +49,7 @@ COMPONENTS = {LABELS[name]: colour for name, colour in palette.COMPONENTS.items(
 
 PARTS = {
     **dict.fromkeys(("tokens", "segments", "positions", "distances", "to d_model"), palette.EMBEDDINGS),
-    **dict.fromkeys(("QKV", "O", "scores", "weighted sum"), palette.ATTENTION),
+    **dict.fromkeys(("QKV", "Q, K", "O", "scores", "weighted sum"), palette.ATTENTION),
     **dict.fromkeys(("W₁", "W₂", "W₃"), palette.FEED_FORWARD),
     **dict.fromkeys(("embedding norm", "norm 1", "norm 2", "final norm"), palette.NORMS),
     **dict.fromkeys(("Q norm", "K norm", "norm 1 after", "norm 2 after"), palette.NORMS),

@@ -29,6 +29,7 @@ from playground.charts.chart import (
 from playground.charts.figure import Array, Curve
 from playground.charts.names import escape_markdown, quote_place, token_names
 from playground.charts.scene import Scene
+from playground.config import ModelConfig
 from playground.language.family import change
 from playground.limits import MAX_TOKENS
 from playground.link.lab import Lab, once
@@ -78,10 +79,15 @@ def show_positions(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     yield Paragraph(say("positions", "trained", lost=describe_lost(change(positions="none"))))
     by_distance = config.positions in ("rotary", "alibi", "relative")
     shown, chart = ("distances", _show_distances) if by_distance else ("table", show_table)
-    kind, title = Paragraph(say("positions", f"kind-{config.positions}")), say("positions", f"panel-{shown}")
+    kind, title = Paragraph(say("positions", f"kind-{_name_kind(config)}")), say("positions", f"panel-{shown}")
     yield fill_panel(options, "positions_table", title, lambda: (kind, chart(scene)), ":material/table_rows:")
     title = say("positions", "closer")
     yield fill_panel(options, "positions_closer", title, lambda: _show_closer(scene, options), ":material/search:")
+
+
+def _name_kind(config: ModelConfig) -> str:
+    is_joined = config.position_join == "concatenate" and config.has_position_table
+    return "concatenated" if is_joined else config.positions
 
 
 def moved(lab: Lab, first: int, second: int) -> dict[str, Array]:
@@ -117,7 +123,7 @@ def _show_swap(scene: Scene[Lab], options: Options) -> Iterator[Item]:
     names = {"first": quote_place(tokens, first), "second": quote_place(tokens, second)}
     case, numbers = find_order(now, first, second)
     answer = say("positions", f"answer-{case}", **names, **numbers)
-    yield Paragraph(f"{say('positions', f'how-{now.config.positions}')} {answer}", "answer")
+    yield Paragraph(f"{say('positions', f'how-{_name_kind(now.config)}')} {answer}", "answer")
     controls = (
         (Control("positions_first", say("positions", "swap-first", token=names["first"]), high=last - 1),),
         (Control("positions_second", say("positions", "swap-second", token=names["second"]), high=last),),
@@ -158,7 +164,7 @@ def show_table(scene: Scene[Lab]) -> Heatmap[Lab]:
     """Return the added table, or the standard one."""
     now = scene.now
     pinned, config, (rows, columns) = scene.pinned, now.config, _drawn_rows(now).shape
-    drawn = {"rows": rows, "all": config.max_len, "columns": columns, "width": config.embedding_width}
+    drawn = {"rows": rows, "all": config.max_len, "columns": columns, "width": config.table_width}
     return ROWS_HEATMAP(
         key="position_table",
         alt=say("positions", "table.alt"),

@@ -29,7 +29,7 @@ def find_idea(walk: Walk, stage: str) -> str:
     config = walk.config
     special = {
         "embedding": ("vectors", not config.vocab_size),
-        "projections": ("fused", config.fused_qkv),
+        "projections": ("fused" if config.fused_qkv else config.tied, config.fused_qkv or config.tied != "separate"),
         "merge": ("reshape", walk.merge_moves_results),
     }
     if "residual" in stage and not config.residual:
@@ -145,6 +145,9 @@ def _show_embedding(walk: Walk) -> Iterator[Item]:
 
 def _show_projections(walk: Walk) -> Iterator[Item]:
     (query, key), width = _quote_tokens(walk), walk.config.head_width
+    widths = f"d_head = {width}"
+    if walk.config.tied == "merged":
+        widths = f"d_model = {walk.config.d_model} (of v: {widths})"
     n, rows = min(width, SHOWN), {"q": walk.query, "k": walk.key, "v": walk.key}
 
     def matrices(walk: Walk) -> Array:
@@ -154,7 +157,7 @@ def _show_projections(walk: Walk) -> Iterator[Item]:
     yield Heatmap[Walk](
         key="step_projections",
         alt=say("steps", "projections.alt"),
-        caption=say("steps", "projections", head=walk.head, width=width, drawn=n, query=query, key=key),
+        caption=say("steps", "projections", head=walk.head, widths=widths, drawn=n, query=query, key=key),
         values=matrices,
         rows=token_axis(lambda walk: walk.layer.run.tokens, ""),
         columns=Axis("number", lambda _: [f"{name.upper()} {i}" for name in rows for i in range(n)]),
@@ -166,7 +169,7 @@ def _show_projections(walk: Walk) -> Iterator[Item]:
             ((row, row), (i * n, i * n + n - 1), palette.FOCUS, 3) for i, row in enumerate(rows.values())
         ],
         table=lambda walk: pd.DataFrame(
-            {name: walk.layer.computed(f"attn.{name}")[walk.head, row] for name, row in rows.items()}
+            {name: pd.Series(walk.layer.computed(f"attn.{name}")[walk.head, row]) for name, row in rows.items()}
         ).rename_axis("number"),
     )
 

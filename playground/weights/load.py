@@ -41,6 +41,8 @@ def load_weights(model: Encoder | EncoderDecoder, tensors: Mapping[str, Tensor],
         given = {name: tensor for name, tensor in given.items() if not re.match(r"layers\.[1-9]", name)}
     known = find_table(given, SCHEMES[scheme])
     known = known | _take_position_table(given, known, SCHEMES[scheme], model.config)
+    if model.config.tied != "separate":
+        known = _without_keys(known)
     shapes = _stacked_shapes(model)
     names = _names_in(shapes, known, scheme, model.config.n_layers)
     needed: dict[str, tuple[int, ...]] = {}
@@ -89,6 +91,17 @@ def _take_position_table(given: dict[str, Tensor], known: Names, scheme: Scheme,
     return {}
 
 
+def _without_keys(known: Names) -> Names:
+    """Return names with maps of q and v apart, and none of k."""
+    apart = Names()
+    for ours, theirs in known.items():
+        if "attn.qkv." in ours and len(theirs) == 3:
+            apart |= {ours.replace("qkv", "q"): theirs[:1], ours.replace("qkv", "v"): theirs[2:]}
+        else:
+            apart[ours] = theirs
+    return apart
+
+
 def _names_in(parameters: Collection[str], known: Names, scheme: str, n_layers: int) -> Names:
     """Return our name → theirs for every parameter that the file fills."""
     each = {
@@ -108,7 +121,7 @@ def _stacked_shapes(model: Encoder | EncoderDecoder) -> dict[str, tuple[int, ...
     """Return every parameter's shape, q, k and v as one `qkv`."""
     shapes: dict[str, tuple[int, ...]] = {}
     for name, parameter in model.named_parameters():
-        ours = re.sub(r"attn\.[qkv]\.", "attn.qkv.", name)
+        ours = re.sub(r"attn\.[qkv]\.", "attn.qkv.", name) if model.config.tied == "separate" else name
         rows, *columns = parameter.shape
         above = shapes[ours][0] if ours in shapes else 0
         shapes[ours] = (above + rows, *columns)

@@ -77,7 +77,7 @@ def recognise(header: Mapping[str, Shape]) -> RecognisedWeights:
         del settings["norm"]  # RMSNorm has a gain and no bias too
     usual = {field: usual[field] for field in (*_OPEN, *usual) if field not in (*settings, *_UNUSED)}
     if is_ours:
-        usual |= _guess_heads(given, settings)
+        usual |= _guess_heads(given, settings) | ({} if "tied" in settings else {"tied": "shared"})
         if not usual["d_head"]:
             settings |= {field: usual.pop(field) for field in ("d_head", "n_kv_heads")}
     (target,) = names.get("decoder.embed.tokens.weight", ("",))
@@ -108,9 +108,11 @@ def _read_shapes(scheme: str, given: Mapping[str, Shape], names: Names) -> tuple
     project = shapes.get("embed.project.weight", ())
     width = project[1] if len(project) == 2 else d_model
 
+    is_joined = shapes.get("embed.tokens.weight", (0, 0))[-1] * 2 == width and scheme.startswith("playground")
+
     def count_rows(table: str) -> int:
-        name = f"embed.{table}.weight"
-        return _count_rows(_their_name(name, names), shapes[name], width) if name in shapes else 0
+        name, columns = f"embed.{table}.weight", width // 2 if is_joined and table != "segments" else width
+        return _count_rows(_their_name(name, names), shapes[name], columns) if name in shapes else 0
 
     settings: dict[str, Any] = {
         "vocab_size": count_rows("tokens"),
@@ -126,7 +128,14 @@ def _read_shapes(scheme: str, given: Mapping[str, Shape], names: Names) -> tuple
         "embedding_norm": "embed.norm.gain" in shapes,
         "n_segments": count_rows("segments"),
         "fused_qkv": SCHEMES[scheme].head_by_head,
+        "position_join": "concatenate" if is_joined else "add",
+        "tied": "separate",
     }
+    q, k, v = (given.get(f"layers.0.attn.{name}.weight", ()) for name in "qkv")
+    if q and v and not k:
+        settings |= {"tied": "merged", "n_heads": q[0] // max(1, d_model)}
+        if q == v:  # or one map for queries and keys: a shape does not tell
+            del settings["tied"], settings["n_heads"]
     table_rows, computed = count_rows("positions"), SCHEMES[scheme].position_table
     if table_rows:
         settings |= {"positions": "learned", "max_len": table_rows}
@@ -182,8 +191,8 @@ def _kind_of_norm(shapes: Mapping[str, Shape], d_model: int) -> str:
 
 def _guess_heads(given: Mapping[str, Shape], settings: Mapping[str, Any]) -> dict[str, int]:
     """Return heads that fit a file of our own, as wide as they can be."""
-    fused, q, k = (given.get(f"layers.0.attn.{name}.weight", (0,))[0] for name in ("qkv", "q", "k"))
-    q, k = (fused // 3, fused // 3) if fused else (q, k)
+    fused, q, k, v = (given.get(f"layers.0.attn.{name}.weight", (0,))[0] for name in ("qkv", "q", "k", "v"))
+    q, k = (fused // 3, fused // 3) if fused else (q, k) if k else (v, v)
     if q == k == settings["d_model"]:
         return {"d_head": 0, "n_kv_heads": 0}
     n_heads = settings.get("n_heads") or max(1, q // max(1, k))

@@ -61,6 +61,8 @@ def test_the_loss_is_its_formula() -> None:
         {"positions": "rotary", "n_kv_heads": 1, "bias": False, "window": 2, "global_every": 2, "first_norm": False},
         {"positions": "relative", "relative_buckets": 4, "relative_distance": 4, "d_head": 6, "qk_norm": True},
         {"positions": "alibi", "d_embedding": 3, "window": 4, "activation": "gelu-tanh"},
+        {"positions": "rotary", "tied": "shared"},
+        {"positions": "learned", "position_join": "concatenate", "tied": "merged"},
     ],
     ids=str,
 )
@@ -77,6 +79,8 @@ def test_plain_backpropagation_gives_the_same(variant: Variant, changes: dict[st
     x.retain_grad()
     out = model.encode(x, causal_mask(5) if causal else None)
     table = model.embed.tokens.weight if vectors is None else vectors / 2  # type: ignore[union-attr]
+    if model.config.position_join == "concatenate":
+        table = torch.cat([table, torch.zeros_like(table)], dim=1)
     table = table if model.embed.project is None else model.embed.project(table)
     torch.autograd.backward(next_token_loss(out[0], table, IDS))
     for i, block in enumerate(model.layers):

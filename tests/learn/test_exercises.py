@@ -25,8 +25,8 @@ def variants(key: str) -> list[Variant]:
     return [Variant(ALL[key], number) for number in range(len(ALL[key].cases))]
 
 
-def test_there_are_48_of_three_levels_and_all_kinds() -> None:
-    assert len(ALL) == 48
+def test_there_are_50_of_three_levels_and_all_kinds() -> None:
+    assert len(ALL) == 50
     assert {file.stem for file in FOLDER.glob("*.yaml")} == ALL.keys()
     for level in (1, 2, 3):
         assert sum(each.level == level for each in ALL.values()) >= 10

@@ -1,12 +1,14 @@
 """Links with junk, and values that do not go together: both end in a setup that runs, with a plain sentence."""
 
 from typing import Any
+from urllib.parse import parse_qs
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from playground.limits import MAX_CHARACTERS
+from playground.link import query
 from playground.link.kinds import Param, read_changes
 from playground.link.params import LOCKED, PARAMS, SHARED, SIZES, model_config
 from playground.link.query import MARKER, pinned_texts, read, read_link, read_pinned, settle, values_of_preset
@@ -226,3 +228,21 @@ def test_a_sentence_that_is_not_there_is_the_last_and_a_link_hears_of_it(from_li
 @pytest.mark.parametrize("tokenizer", ["wordpiece", "word"])
 def test_a_preset_has_the_tokenizer_that_is_there(tokenizer: str) -> None:
     assert values_of_preset("bert-base", has_wordpiece=tokenizer == "wordpiece")["tokenizer"] == tokenizer
+
+
+def test_a_link_keeps_maps_and_joins_that_fit_and_repairs_others_with_a_sentence() -> None:
+    small = {**DEFAULTS, "weights": "random", "tokenizer": "word", "position_join": "concatenate"}
+    values, notices = settle(small | {"tied": "merged"})
+    assert (values["tied"], values["position_join"], notices) == ("merged", "concatenate", [])
+    texts = parse_qs(query.write_query({**DEFAULTS, **values}))
+    assert {key: value for key, value in read_link(texts)[0].items() if key in ("tied", "position_join")} == {
+        "tied": "merged", "position_join": "concatenate",
+    }  # fmt: skip
+    for changes, key, reason in (
+        ({"tied": "shared", "n_kv_heads": 2}, "tied", "takes no map of keys"),
+        ({"tokenizer": "vectors"}, "position_join", "needs a token table"),
+        ({"positions": "rotary"}, "position_join", "needs a table of positions"),
+    ):
+        values, (notice,) = settle(small | changes)
+        assert values[key] == DEFAULTS[key]
+        assert reason in notice

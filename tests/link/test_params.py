@@ -43,6 +43,7 @@ regularisers_dropout_attention=0.1 regularisers_weight_decay=0.3 regularisers_la
 regularisers_patience=5 regularisers_token_masking=0.1 regularisers_clip=1.0 regularisers_distill=0.5
 regularisers_dropout_residual=0.1 parts_row=12 parts_rung=8 parts_column=2 similarity_first=1 similarity_second=2"""
 WORDS = """weights=minilm,tokenizer=wordpiece,norm_placement=post,norm=layer,activation=gelu,positions=learned
+tied=separate,position_join=add
 head_merge=transpose,initialisation=xavier,overview_batch=this text,attention_show=one head,attention_view=lines
 attention_rival=automatic,attention_colours=square root
 norms_view=tokens,positions_view=this sentence

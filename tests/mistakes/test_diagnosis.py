@@ -171,6 +171,8 @@ ARCHITECTURES: list[dict[str, Any]] = [
     {"positions": "alibi", "window": 2, "global_every": 2},
     {"positions": "relative", "relative_buckets": 8, "fused_qkv": True, "d_embedding": 8, "n_segments": 2},
     {"positions": "learned", "position_offset": 2, "max_len": 8, "d_head": 3},
+    {"tied": "shared", "positions": "rotary"},
+    {"tied": "merged", "position_join": "concatenate"},
 ]
 
 

@@ -46,7 +46,7 @@ def embed(
     config: ModelConfig, weights: dict[str, Tensor], ids: Tensor, real: Tensor, changes: Changes, *, skips: bool
 ) -> Tensor:
     x = weights["embed.tokens.weight"][ids]
-    width = x.shape[1]
+    width = x.shape[1]  # concatenated, positions are as wide as tokens
     if config.scale_embeddings:
         x = x * math.sqrt(config.d_model)
     rows, place = torch.zeros_like(x), 0
@@ -62,7 +62,7 @@ def embed(
                 exponent = 2 * (j // 2) / width * (2 if config.positions.endswith("doubled") else 1)
                 angle = t / 10_000**exponent
                 rows[t, j] = float(torch.tensor(math.cos(angle) if j % 2 else math.sin(angle)).float())
-    x = x + rows
+    x = torch.cat([x, rows], dim=1) if config.position_join == "concatenate" else x + rows
     if config.n_segments:
         x = x + weights["embed.segments.weight"][0]
     x = change(changes, "embed.sum", x)
@@ -166,7 +166,15 @@ def projections(
     if config.fused_qkv:
         pieces = torch.split(linear(block, "attn.qkv", x), width, dim=-1)
         return list(pieces[0::3]), list(pieces[1::3]), list(pieces[2::3])
-    q, k, v = (list(torch.split(linear(block, f"attn.{name}", x), width, dim=-1)) for name in "qkv")
+    v = list(torch.split(linear(block, "attn.v", x), width, dim=-1))
+    if config.tied == "merged":
+        maps = block["attn.q.weight"].reshape(n_heads, config.d_model, config.d_model)
+        biases = block.get("attn.q.bias", torch.zeros(n_heads * config.d_model)).reshape(n_heads, config.d_model)
+        return [x @ m.T + b for m, b in zip(maps, biases, strict=True)], [x] * n_heads, v
+    q, k = (
+        list(torch.split(linear(block, name, x), width, dim=-1))
+        for name in ("attn.q", "attn.q" if config.tied == "shared" else "attn.k")
+    )
     assert (len(q), len(k), len(v)) == (n_heads, groups, groups)
     return q, k, v
 

@@ -46,8 +46,16 @@ def configs(draw: st.DrawFn, /, **fixed: Any) -> ModelConfig:
     others = {name: setting for name, setting in SETTINGS.items() if name not in (*fields, "dropout", "norm_eps")}
     fields |= {name: draw(st.sampled_from(each.stops or (False, True))) for name, each in others.items()}
     fields |= fixed
+    if fields["qk_norm"] or fields["n_kv_heads"] not in (0, n_heads) or fields["fused_qkv"]:
+        fields["tied"] = "separate"
     if fields["fused_qkv"]:
         fields["n_kv_heads"] = 0
+    if fields["d_embedding"] % 2 or fields["d_model"] % 2 or not fields["vocab_size"]:
+        fields["position_join"] = "add"
+    if fields["positions"] in ("rotary", "alibi", "relative"):
+        fields["position_join"] = "add"
+    if fields["positions"] == "rotary" and fields["tied"] == "merged" and fields["d_model"] % 2:
+        fields["tied"] = "shared"
     if fields["positions"] == "rotary" and (fields["d_head"] or d_head) % 2:
         fields["d_head"] = d_head + 1
     return ModelConfig(**fields)

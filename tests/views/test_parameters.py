@@ -27,6 +27,7 @@ VARIANTS = {
     "trained": CONFIG,
     "no norms": replace(CONFIG, norm="none"),
     "one layer, fused": replace(CONFIG, n_layers=1, fused_qkv=True, final_norm=True),
+    "shared Q and K": replace(CONFIG, tied="shared"),
     "raw vectors": RAW,
 }
 OPTIONS = {"parameters_model": "sidebar", "parameters_formulas": True, "parameters_costs": True,

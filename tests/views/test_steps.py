@@ -90,6 +90,7 @@ def test_a_stage_is_drawn_and_its_result_stands_beside_the_pinned_one(stage: str
         ({"norm": "none", "norm_placement": "both"}, "norm after attention", "no-norm"),
         ({"norm": "none", "qk_norm": True}, "norm of q and k", "norm-of-q-and-k"),
         ({"residual": False}, "first residual", "no-residual"), ({"fused_qkv": True}, "projections", "fused"),
+        ({"tied": "shared"}, "projections", "shared"), ({"tied": "merged"}, "projections", "merged"),
         ({"head_merge": "reshape"}, "merge", "reshape"), ({"head_merge": "reshape", "n_heads": 1}, "merge", "merge"),
     ],
 )  # fmt: skip
@@ -98,7 +99,7 @@ def test_the_idea_is_that_of_the_architecture(changes: dict[str, Any], stage: st
 
 
 @pytest.mark.parametrize(
-    "changes", [{}, {"norm": "rms"}, {"norm": "scalar"}, {"positions": "alibi"}, {"gated": True, "activation": "silu"}]
+    "changes", [{}, {"norm": "rms"}, {"norm": "scalar"}, {"positions": "alibi"}, {"gated": True, "tied": "merged"}]
 )
 def test_every_symbol_of_a_formula_is_explained_and_no_other(changes: dict[str, Any]) -> None:
     walk, _ = small_walk("abcab", focus=FOCUS, **changes)

@@ -4,6 +4,7 @@
 how-learned = It adds a learned position vector to each token.
 how-sinusoidal = It adds to each token a position vector of sines and cosines.
 how-sinusoidal-doubled = It adds to each token a position vector of sines and cosines with twice the exponent.
+how-concatenated = The second half of each token's vector is its position's.
 how-none = It adds no positions.
 how-rotary = It turns each query and key by an angle that depends on the position.
 how-alibi = It subtracts from each score an amount that grows with the distance.
@@ -41,6 +42,7 @@ no-table = This encoder adds no table. Below is the standard one, for comparison
 kind-learned = **This table is learned**, and its row $P_t$ is added to the vector of the token at position $t$. Its rows are parameters, like every other weight. A longer sentence than the table is cut: there is no row for the rest.
 kind-sinusoidal = **This table is made of sines and cosines.** Each pair of dimensions changes more slowly than the pair before. Sines go on for ever, but a model has learned only from the rows that it has seen.
 kind-sinusoidal-doubled = **This is the table of tutorial B · Encoder Block.** Its exponent counts twice, so most dimensions hardly change.
+kind-concatenated = **A row of this table is the second half of its token's vector** (`position_join = concatenate`); the token's own half stands before it. A linear map of both, W [token; position], is the sum of a map of each: what adding does, with two maps and half as many numbers each.
 kind-none = **This encoder adds no positions.** The standard table is drawn for comparison.
 kind-rotary = **This encoder turns queries and keys**: each pair of their numbers by the position times a speed of its own. The product of two turned vectors depends on how far apart they are, and which comes first. In a sentence longer than any seen, slow pairs meet new angles; a larger base slows them further.
 kind-alibi = **This encoder lowers scores with distance**, in each head at another rate. Nothing of it is learned. In a sentence longer than any seen, the lines go on: what is far counts little.

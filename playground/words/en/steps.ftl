@@ -7,6 +7,8 @@ answer-alone = In layer { $layer }, without residual connections, attention turn
 idea-embedding = A token becomes a vector: its row of the token table. Vectors for its position and its *segment* (first or second text of a pair) may be added.
 idea-vectors = A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added.
 idea-projections = Three learned maps turn every token's vector into a query, a key and a value.
+idea-shared = One learned map gives queries and keys (`tied = shared`): a token's key is its query. Two tokens then score each other alike. Another map gives the values.
+idea-merged = One learned map W_M of the head gives the query; the key is the token's vector itself (`tied = merged`). It stands for W_Q and W_K, whose product it is. Another map gives the values.
 idea-fused = One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by head: those of q, then of k, then of v.
 idea-norm-of-q-and-k = Each head's queries and keys are divided by their root mean square, so that scores do not grow with their lengths.
 idea-rotation = Pairs of numbers turn by the token's position times a speed of their own. The product of two turned vectors then depends on the distance between their positions only.
@@ -29,7 +31,7 @@ idea-second-norm = A second norm brings the vector to a common scale once more.
 idea-no-residual = There are no residual connections here: the output goes on alone.
 idea-no-norm = This encoder has no norms (`norm = none`): the vector goes on as it is.
 
-projections = The queries, keys and values of head { $head }. Row = token, column = one of the head's d_head = { $width } numbers; the first { $drawn } are drawn. Frames mark q of { $query }, k and v of { $key }.
+projections = The queries, keys and values of head { $head }. Row = token, column = one of the head's { $widths } numbers; the first { $drawn } are drawn. Frames mark q of { $query }, k and v of { $key }.
     .alt = Heatmaps of the head's queries, keys and values
 
 vectors =

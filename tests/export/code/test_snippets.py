@@ -19,8 +19,11 @@ ARCHITECTURES: list[dict[str, Any]] = [
     {"norm_placement": "both", "norm": "rms", "activation": "silu", "gated": True, "bias": False, "qk_norm": True},
     {"norm": "none", "residual": False, "positions": "alibi", "window": 2, "global_every": 2},
     {"norm": "scalar", "share_layers": True, "positions": "learned", "embedding_norm": True},
+    {"positions": "rotary", "tied": "merged", "d_head": 6},
     {"positions": "relative", "relative_buckets": 8, "fused_qkv": True, "d_embedding": 8, "n_segments": 2},
 ]
+
+JOINED = {"positions": "learned", "tied": "shared", "position_join": "concatenate", "position_offset": 2}
 
 
 @pytest.fixture(autouse=True)
@@ -49,7 +52,7 @@ def test_the_code_of_diagnosis_saves_what_an_exported_encoder_computes(
     assert diagnose(encoder, ids, saved, mask).first is None
 
 
-@pytest.mark.parametrize("fields", ARCHITECTURES, ids=str)
+@pytest.mark.parametrize("fields", [*ARCHITECTURES, JOINED], ids=str)
 def test_the_cell_for_another_encoder_saves_an_exported_one(fields: dict[str, Any]) -> None:
     names, encoder = run_file(fields, "word", causal=False)
     exec(HOW_TO_SAVE, {"model": names["encoder"]})

@@ -39,8 +39,8 @@ def test_a_link_sets_every_widget() -> None:
     options: dict[str, Any] = {key: getattr(param, "options", (False, True)) for key, param in ARCHITECTURE.items()}
     asked = {key: next(value for value in options[key] if value != DEFAULTS[key]) for key in ARCHITECTURE}
     asked |= {"d_model": 64, "n_heads": 2, "n_layers": 3, "d_ff": 96, "n_segments": 0, "max_len": 32}
-    asked |= {"n_kv_heads": 0, "d_head": 16}  # of a fused projection, each head has its own keys
-    assert all(asked[key] != default for key, default in DEFAULTS.items() if key != "n_kv_heads")
+    asked |= {"n_kv_heads": 0, "d_head": 16, "tied": "separate"}  # of a fused projection, each head has its own keys
+    assert all(asked[key] != default for key, default in DEFAULTS.items() if key not in ("n_kv_heads", "tied"))
     app = open_page(weights="random", seed="11", **{key: write(value) for key, value in asked.items()})
     assert sentences(app) == ""
     assert values(app, *asked, "seed") == {**asked, "seed": 11}
