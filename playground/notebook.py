@@ -26,11 +26,8 @@ if TYPE_CHECKING:
     from playground.charts.scene import Scene
     from playground.link import LinkedView
 
-MOST_TOKENS = 512
-"""Of a text whose heads are drawn."""
-
-MOST_WEIGHTS = 20_000_000
-"""Of all heads that are drawn."""
+MOST_TOKENS, MOST_WEIGHTS = 512, 20_000_000
+"""Of a text, and of all heads, that are drawn."""
 
 MOST_BYTES, FULL_SIZE = 1_000_000, 2_400_000
 """Bytes of a drawing of this many weights, such as 12 × 12 heads of 128 tokens; more weights may take more."""

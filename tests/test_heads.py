@@ -34,7 +34,8 @@ def drawn_weights(maps: HeadMaps) -> NDArray[np.float64]:
     data = json.loads(text)
     kind = np.dtype("<u2" if data["levels"] > 255 else "u1")
     numbers = np.frombuffer(zlib.decompress(base64.b64decode(data["weights"])), kind).reshape(data["shape"])
-    return (numbers.swapaxes(-1, -2) / data["levels"]) ** 2
+    weights: NDArray[np.float64] = (numbers.swapaxes(-1, -2) / data["levels"]) ** 2
+    return weights
 
 
 def test_every_form_of_the_same_patterns_is_drawn_alike_and_to_the_stated_precision() -> None:

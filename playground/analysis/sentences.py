@@ -187,12 +187,14 @@ def compare_word_by_depth(
     points, numbers, n_others = _depth_points(encoder), list(places), 0
     words = np.zeros((len(points), len(places), encoder.config.d_model), np.float32)
     others = np.zeros((len(points), encoder.config.d_model), np.float32)  # sums of unit vectors
-    keep, options = frozenset(points).__contains__, {"seed": seed, "causal": causal, "interventions": interventions}
-    for sentences, arrays in run_batch(encoder, batch, keep=keep, sentences=numbers, **options):
+    keep: Callable[[str], bool] = frozenset(points).__contains__
+    for sentences, arrays in run_batch(
+        encoder, batch, keep=keep, seed=seed, causal=causal, sentences=numbers, interventions=interventions
+    ):
         for row, sentence in enumerate(sentences):
             own = list(places[sentence])
-            rest = [i for i, added in enumerate(batch.special[sentence]) if not added and i not in own]
-            rest = [] if sentence == numbers[0] else rest
+            counted = enumerate(batch.special[sentence] if sentence != numbers[0] else ())
+            rest = [i for i, added in counted if not added and i not in own]
             n_others += len(rest)
             for depth, point in enumerate(points):
                 vectors = arrays[point][row]

@@ -381,16 +381,13 @@ def _show_depths(subject: Sentences, options: Options, pair: Pair) -> Iterator[I
 
 def _show_word(subject: Sentences, options: Options, pair: Pair) -> Iterator[Item]:
     words = find_repeated_words(subject.lab.batch)
-    if not words:
-        yield Paragraph(say("similarity", "word-none"), "info")
-        return
-    rarest, n = next(iter(words)), {word: len(places) for word, places in words.items()}
-    names = {"": say("similarity", "word-rarest", word=rarest, n=n[rarest])}
-    names |= {word: say("similarity", "word-in", word=word, n=n[word]) for word in words if word != rarest}
+    rarest = next(iter(words), "")
+    counts = {word: say("similarity", "word-in", word=word, n=len(places)) for word, places in words.items()}
+    names = {"" if word == rarest else word: name for word, name in counts.items()}
     yield Menu("similarity_word", say("similarity", "word"), names)
     word = options["similarity_word"] or rarest
     if word not in words:
-        yield Paragraph(say("similarity", "word-gone", word=quote_token(word)), "info")
+        yield Paragraph(say("similarity", "word-none"), "info")
         return
     order = sorted(words[word], key=lambda sentence: sentence != pair.first)[: len(palette.CURVES) + 1]
     cosines, baseline = compare_word_by_depth(subject.lab, subject.changes, word, tuple(order))
@@ -409,9 +406,7 @@ def _show_word(subject: Sentences, options: Options, pair: Pair) -> Iterator[Ite
 
 def _cosines_by_depth(lines: Mapping[str, Array], colours: Sequence[str], **chart: Any) -> Curves[Sentences]:
     depths = np.arange(len(next(iter(lines.values()))))
-    curves = [
-        Curve(each, depths, cosines, colour) for (each, cosines), colour in zip(lines.items(), colours, strict=False)
-    ]
+    curves = [Curve(name, depths, lines[name], colour) for name, colour in zip(lines, colours, strict=False)]
     return Curves(
         curves=lambda _: curves,
         x=Axis("blocks passed", options={"dtick": 1}),

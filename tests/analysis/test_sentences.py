@@ -238,7 +238,7 @@ def test_sentences_are_appended_where_there_is_room(text: str, n_sentences: int,
 
 def test_a_words_vectors_in_several_sentences_are_compared_at_every_depth_as_by_hand() -> None:
     texts = ["a cat sat", "two dogs", "Cat, a cat"]
-    batch, encoder = characters().encode_batch(texts), scramble(Encoder(ModelConfig(**FIELDS), seed=5))
+    batch, encoder = characters().encode_batch(texts), scramble(Encoder(ModelConfig(**FIELDS), seed=5))  # type: ignore[arg-type]
     found = find_repeated_words(batch)
     assert found == {"a": {0: [0], 2: [5]}, "cat": {0: [2, 3, 4], 2: [0, 1, 2]}}
     cosines, baseline = compare_word_by_depth(encoder, batch, found["cat"])

@@ -64,10 +64,8 @@ depths =
     .caption = The cosine after each block (0 = embeddings; a final norm is one more). If the chosen pair leaves the median, the blocks there tell the two apart, or find them alike.
 
 word = Word
-word-rarest = { $word } (in { $n } sentences, the rarest)
 word-in = { $word } (in { $n } sentences)
-word-none = No word is in two of the sentences. Add one with a word that another one has.
-word-gone = { $word } is not in two of the sentences. Choose another word.
+word-none = This view needs a word that is in two of the sentences.
 word-depths =
     .alt = Lines: the cosine of a word's vectors in two sentences, by depth, beside that of other words
     .caption = The vector of { $word } in sentence { $number }: its cosine with the same word in at most four other sentences, after each block (0 = embeddings). At 0, little but the position differs; then attention adds the sentence around the word. *other words*: the mean over all other tokens of those sentences.
