@@ -214,9 +214,9 @@ def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
     found: dict[str, tuple[Tensor, Tensor]] = {}
     for i, name in enumerate("qkv"):
         if name == "k" and attention.tied != "separate":
-            weight, bias = found["q"]
-            unit = torch.eye(attention.qk_width).to(weight).expand_as(weight) if attention.tied == "merged" else weight
-            found["k"] = unit, torch.zeros_like(bias) if attention.tied == "merged" else bias
+            same = found["q"]
+            identity = torch.eye(attention.qk_width).to(same[0]).expand_as(same[0]), torch.zeros_like(same[1])
+            found["k"] = identity if attention.tied == "merged" else same
             continue
         linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
         width = attention.d_head if name == "v" else attention.qk_width
