@@ -14,14 +14,14 @@ from playground.charts.colour_scales import from_zero
 from playground.charts.figure import Frame
 from playground.charts.names import escape_markdown
 from playground.errors import InputError
-from playground.learn.formulas import check_formula
+from playground.learn.formulas import check_formula, read_number
 from playground.learn.quantities import Numbers, find_place
 from playground.learn.reading import Key, Record
 from playground.link.kinds import write
 from playground.link.opening import LinkedView
 from playground.link.params import FOLDS, PARAMS
 from playground.pages import PAGES
-from playground.text.wording import join_words, quote_text
+from playground.text.wording import join_words, quote_text, write_number
 from playground.words import say
 
 Given: TypeAlias = tuple[str, ...] | float | tuple[int, ...] | LinkedView
@@ -121,7 +121,7 @@ class Number(_Kind):
 
     def find_truth(self, variant: Any) -> float:
         """Return the number."""
-        return float(variant.compute(self.truth))
+        return read_number(variant.compute(self.truth), self.truth)
 
     def read(self, answer: Any, _: Any) -> float:
         """Read a finite number, or its text."""
@@ -141,8 +141,8 @@ class Number(_Kind):
 
     def compare(self, given: float | None, variant: Any) -> Item:
         """Write both numbers."""
-        said = "" if given is None else say("exercises", "said", number=f"{given:,.4g}") + " "
-        return Paragraph(said + say("exercises", "computed", number=f"{variant.truth:,.4g}", unit=self.unit))
+        said = "" if given is None else say("exercises", "said", number=write_number(given, 4)) + " "
+        return Paragraph(said + say("exercises", "computed", number=write_number(variant.truth, 4), unit=self.unit))
 
 
 class Click(_Kind):

@@ -5,15 +5,17 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any
 
+from playground.accounting import LABELS
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, list_nearest
 from playground.learn.quantities import QUANTITIES, Numbers
 from playground.link.opening import LinkedView
 from playground.text.wording import quote_text
+from playground.words import say
 
 MAX_FORMULA = 400
 """Characters."""
@@ -42,6 +44,7 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"abs": abs, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
 _near = partial(math.isclose, rel_tol=1e-6)
+_TOO_LARGE = 1e300
 
 
 def check_formula(text: str) -> str:
@@ -61,6 +64,13 @@ def compute(text: str, views: Mapping[str, LinkedView], names: Mapping[str, Any]
     """
     with _explain_errors(text):
         return _compute(_parse(text), views, {"near": _near, **_FUNCTIONS, **(names or {})})
+
+
+def read_number(found: Any, formula: str) -> float:
+    """Return what a formula has given as a number; raises `InputError` if it is none, or infinite."""
+    if not isinstance(found, int | float) or not abs(found) < _TOO_LARGE:
+        raise InputError(f"`{formula}` gives no number here.")
+    return float(found)
 
 
 def list_computed(text: str) -> list[str]:
@@ -138,3 +148,63 @@ def _find_quantity(path: str, places: list[Any], views: Mapping[str, LinkedView]
     view, known = (views[state], name) if state in views else (views["now"], path)
     found = QUANTITIES[known](view, *places)
     return found if isinstance(found, Numbers | str) else float(found)
+
+
+# --- the numbers of a page, for whoever asks about one
+
+_HEAD = {
+    "weight": "pattern[{layer},{head},{query},{key}]",
+    "weight-itself": "pattern[{layer},{head},{query},{query}]",
+    "weight-most": "weight.most",
+    "weight-lead": "weight.lead",
+    "entropy": "entropy[{layer},{head},{query}]",
+    "received": "received[{layer},{head},{key}]",
+    "keys": "keys[{query}]",
+}
+_TEXT = {"answer": "answer.top", "tokens": "tokens"}
+_SIZES = {"total": "parameters.total", "block": "parameters.block", "d-head": "d_head"}
+_COMPONENTS = {f"component {label}": f"parameters.of[{name}]" for name, label in LABELS.items()}
+_SHARES = {f"share {label}": f"parameters.of[{name}] / parameters.total" for name, label in LABELS.items()}
+
+NUMBERS: Mapping[str, Mapping[str, str]] = {
+    "overview": {**_TEXT, **_SIZES},
+    "attention": {**_HEAD, **_TEXT},
+    "what-if": {"effect": "effect[{layer},{head}]", **_HEAD, **_TEXT},
+    "similarity": {f"cosine {i} {j}": f"similarity[{i - 1},{j - 1}]" for j in range(2, 6) for i in range(1, j)},
+    "step-by-step": {
+        "weight": _HEAD["weight"],
+        "undivided": "weight.undivided",
+        "deviation": "deviation.scores",
+        "deviation-products": "deviation.products",
+        **_SIZES,
+    },
+    "norms": {
+        "length-first": "stream.length[0]",
+        "length-after": "stream.length[{after}]",
+        "length-last": "stream.length[{last}]",
+        "length-output": "output.length",
+    },
+    "positions": {
+        "swap-word": "swap.by_word[{first},{second}]",
+        "swap-place": "swap.by_place[{first},{second}]",
+        **{f"distance {i}": f"positions.cosine[{i}]" for i in (1, 2, 8, 32)},
+    },
+    "parameters": {**_SIZES, **_COMPONENTS, **_SHARES},
+}
+"""Formulas at a focus, by a page's path and by the key of the number's name with what stands in it."""
+
+
+def list_numbers(view: LinkedView) -> dict[str, tuple[str, float]]:
+    """Return the numbers of a page at its focus by formula, each with its name in words; raises as the run."""
+    found, tokens = dict[str, tuple[str, float]](), view.batch.tokens[view.lab.sentence]
+    places = {**vars(view.focus), "first": view.values["positions_first"], "second": view.values["positions_second"]}
+    words = {
+        at: quote_text(dict(enumerate(tokens)).get(places[at], "[PAD]")) for at in ("query", "key", "first", "second")
+    }
+    for name, template in NUMBERS.get(view.page, {}).items():
+        key, *parts = name.split(" ")
+        formula = template.format(**places, after=view.focus.layer + 1, last=view.config.n_layers)
+        with suppress(InputError):  # such as of a third sentence
+            number = read_number(compute(formula, {"now": view}), formula)
+            found[formula] = say("lessons", f"number-{key}", **{**places, **words}, part=" and ".join(parts)), number
+    return found

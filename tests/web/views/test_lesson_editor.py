@@ -1,0 +1,88 @@
+"""A lesson written on the page Lessons, without a browser: its steps, a question of the teacher's own, and its link."""
+
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson
+from playground.web.session import caches
+from tests.web.app_test import (
+    SMALL,
+    answer,
+    captions,
+    charts,
+    choose,
+    component_data,
+    open_page,
+    open_panels,
+    press,
+    prose,
+    sentences,
+    small_trace,
+    without_error,
+    working,
+)
+
+TEXT = "cats purr"
+
+
+def open_editor(**query: object) -> AppTest:
+    return open_panels(open_page("lessons", **query), "lesson_own")
+
+
+def draft(app: AppTest) -> Lesson:
+    lesson: Lesson = app.session_state["_lesson_draft"]
+    return lesson
+
+
+def go_to(app: AppTest, page: str) -> AppTest:
+    return working(app.switch_page(f"../../pages/{page}.py").run())
+
+
+def add(app: AppTest, page: str, kind: str) -> AppTest:
+    return press(working(app.selectbox(key="draft_page").select(page).run()), f"draft_add_{kind}")
+
+
+def fill_in(app: AppTest, **texts: str) -> AppTest:
+    """Type into fields, by the ends of their keys."""
+    for name, text in texts.items():
+        (field,) = (each for kind in (app.text_input, app.text_area) for each in kind if (each.key or "").endswith(name))
+        working(field.set_value(text).run())
+    return app
+
+
+def test_a_teacher_writes_a_lesson_and_a_student_answers_its_question() -> None:
+    app = without_error(add(open_editor(**SMALL, text=TEXT, layer=1, head=2, query=3, key=5), "attention", "page"))
+    app = fill_in(app, field_title="Cats", steps_0_words="Look at *this*.")
+    app = choose(go_to(app, "parameters"), n_layers=1)
+    app = without_error(add(go_to(app, "lessons"), "attention", "question"))
+    assert app.text_area(key="draft_field_steps_0_words").value == "Look at *this*."
+    assert [step.words for step in draft(app).steps] == ["Look at *this*.", ""]
+    weight = small_trace(TEXT, n_layers=1)["layers.0.attn.pattern"][0, 2, 3, 5].item()
+    (chosen,) = (each for each in app.selectbox if (each.key or "").endswith("truth"))
+    assert f"attention weight of query “s” → key “p” in layer 0, head 2: {weight:.4g}" in chosen.options
+    assert not sentences(app)
+    app = fill_in(app, wrong_0_answer="25 %", wrong_0_feedback="One in four?", explanation="It is {= weight | .2f}.")
+    app = without_error(press(app, "draft_up_1"))
+    app = press(app, "draft_finish")
+    (link,) = (each.value for each in app.code if "/lessons?" in each.value)
+    code = parse_qs(urlsplit(link).query)["lesson"][0]
+    assert [bool(step.own) for step in decode_lesson(code).steps] == [True, False]
+
+    student = press(open_page("lessons", lesson=code, text="my own words"), "lesson_begin")
+    assert "What is the attention weight of query “s” → key “p”" in prose(student)
+    assert set(charts(student)) == {"attention_pattern"}
+    (field,) = (each for each in student.text_input if (each.key or "").startswith("answer_own-"))
+    student = press(working(field.set_value("1/4").run()), "exercise_check")
+    assert "One in four?" in sentences(student)
+    (field,) = (each for each in student.text_input if (each.key or "").startswith("answer_own-"))
+    student = without_error(press(working(field.set_value(f"{weight:.3f}").run()), "exercise_check"))
+    assert "2 tries" in answer(student)
+    assert f"**Why.** It is {weight:.2f}." in prose(student)
+    assert component_data(student, "address_guard")["parameters"]["tour"] == ["1"]
+    student = press(student, "lesson_next")
+    assert student.session_state["text"] == TEXT
+    assert student.session_state["n_layers"] == 2
+    assert press(student, "lesson_end").session_state["text"] == "my own words"
+
