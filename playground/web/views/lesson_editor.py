@@ -21,7 +21,7 @@ from playground.link.opening import open_texts, split_link
 from playground.link.params import LESSON, MAX_LESSON, MAX_STEPS
 from playground.link.query import VERSION, Texts
 from playground.pages import PAGES
-from playground.text.wording import write_number
+from playground.text.wording import upper_first, write_number
 from playground.web.choices.open_page import current_parameters
 from playground.web.session import caches
 from playground.words import say
@@ -105,7 +105,7 @@ def _replace(path: _Path, value: Any) -> Lesson:
     try:
         return Lesson.model_validate(values)
     except ValidationError as error:
-        raise InputError(f"{first_message(error)}.") from error
+        raise InputError(f"{upper_first(first_message(error))}.") from error
 
 
 def _draw_field(widget: Callable[..., Any], path: _Path, label: str = "", **options: Any) -> None:
@@ -121,7 +121,7 @@ def _draw_field(widget: Callable[..., Any], path: _Path, label: str = "", **opti
 
 
 def _change(path: _Path) -> None:
-    with suppress(InputError):
+    with suppress(InputError, KeyError):  # a press that came first has moved the steps
         st.session_state[_DRAFT] = _replace(path, st.session_state[_key(path)])
 
 
@@ -130,8 +130,10 @@ def _change(path: _Path) -> None:
 
 def _draw_step(number: int, step: LessonStep) -> None:
     n_steps = len(_draft().steps)
-    page = split_link(step.link)[0] if step.link else step.page
-    title = PAGES[page].title if page else say("lessons", "question") if step.own else step.exercise or ""
+    link = step.own.link if step.own is not None else step.link
+    page = split_link(link)[0] if link else step.page
+    title = PAGES[page].title if page else step.exercise or ""
+    title = say("lessons", "question", page=title) if step.own is not None else title
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"**{number + 1}** · {title}", width="stretch")
         for name, icon, to, disabled in (

@@ -1,19 +1,17 @@
 """A lesson written on the page Lessons, without a browser: its steps, a question of the teacher's own, and its link."""
 
+from hashlib import sha512
 from urllib.parse import parse_qs, urlsplit
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
-from playground.learn.lesson import Lesson, LessonStep, decode_lesson, encode_lesson
-from playground.web.session import caches
+from playground.learn.lesson import Lesson, LessonStep, decode_lesson
+from playground.link.params import MAX_STEPS
 from tests.web.app_test import (
     SMALL,
     answer,
-    captions,
     charts,
     choose,
-    component_data,
     open_page,
     open_panels,
     press,
@@ -47,7 +45,9 @@ def add(app: AppTest, page: str, kind: str) -> AppTest:
 def fill_in(app: AppTest, **texts: str) -> AppTest:
     """Type into fields, by the ends of their keys."""
     for name, text in texts.items():
-        (field,) = (each for kind in (app.text_input, app.text_area) for each in kind if (each.key or "").endswith(name))
+        (field,) = (
+            each for kind in (app.text_input, app.text_area) for each in kind if (each.key or "").endswith(name)
+        )
         working(field.set_value(text).run())
     return app
 
@@ -84,3 +84,61 @@ def test_a_teacher_writes_a_lesson_and_a_student_answers_its_question() -> None:
     assert f"**Why.** It is {weight:.2f}." in prose(student)
     student = press(student, "lesson_next")
     assert (student.session_state["text"], student.session_state["n_layers"]) == (TEXT, 2)
+
+
+def test_what_can_not_be_is_told_where_it_was_typed_and_the_draft_is_as_before() -> None:
+    app = add(open_editor(**SMALL, text=TEXT), "parameters", "question")
+    app = fill_in(app, steps_0_words="See <b>this</b>", wrong_0_answer="trained", field_title="")
+    assert sentences(app).splitlines() == [
+        "String should have at least 1 character.",
+        "Texts are Markdown without HTML: write `<` with a space behind it.",
+        "A lesson's formulas train nothing.",
+    ]
+    (step,) = draft(app).steps
+    assert (draft(app).title, step.words, step.own and step.own.wrong[0].answer) == ("A lesson of mine", "", "")
+    app = without_error(fill_in(app, steps_0_words="See", wrong_0_answer="", field_title="Mine"))
+    app = fill_in(app, wrong_0_answer=draft_truth(app))
+    assert "Wrong answer 1 needs a number and feedback" in sentences(app)
+    app = fill_in(app, wrong_0_feedback="No.")
+    assert "it is within the tolerance" in sentences(app)
+
+
+def draft_truth(app: AppTest) -> str:
+    own = draft(app).steps[0].own
+    assert own is not None
+    return own.truth
+
+
+def test_the_question_follows_the_number_until_it_is_written_anew() -> None:
+    app = add(open_editor(**SMALL, text=TEXT), "parameters", "question")
+    for formula, question in (("d_head", "What is the width of a head?"), ("parameters.block", "How large?")):
+        app = working(app.selectbox(key="draft_field_steps_0_own_truth").select(formula).run())
+        own = draft(app).steps[0].own
+        assert own is not None
+        assert (own.truth, own.question) == (formula, question)
+        assert app.text_area(key="draft_field_steps_0_own_question").value == question
+        app = fill_in(app, own_question="How large?")
+
+
+def test_steps_are_taken_away_and_a_lesson_has_at_most_so_many_and_so_much() -> None:
+    steps = [LessonStep(words=f"{n} " + sha512(str(n).encode()).hexdigest() * 2) for n in range(MAX_STEPS)]
+    app = open_editor()
+    app.session_state["_lesson_draft"] = Lesson(title="Long", steps=steps)
+    app = working(app.run())
+    assert "draft_add_page" not in {button.key for button in app.button}
+    app = press(app, "draft_delete_0")
+    assert draft(app).steps == steps[1:]
+    assert app.text_area(key="draft_field_steps_0_words").value == steps[1].words
+    noise = "".join(sha512(str(n).encode()).hexdigest() for n in range(90))
+    app = fill_in(app, **{f"steps_{n}_words": noise[2_900 * n :][:2_900] for n in range(4)})
+    assert "at most 6,000 are taken" in sentences(app)
+    assert app.button(key="draft_finish").disabled
+    app = press(app, "draft_discard")
+    assert "_lesson_draft" not in app.session_state
+
+
+def test_weights_that_students_do_not_have_are_refused() -> None:
+    app = open_editor()
+    app.session_state["weights"] = "trained here"
+    assert "Your students do not have these weights" in sentences(add(app, "attention", "question"))
+    assert "_lesson_draft" not in app.session_state
