@@ -7,12 +7,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
-from playground.accounting import LABELS
+import yaml
+
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, list_nearest
 from playground.learn.quantities import QUANTITIES, Numbers
+from playground.limits import MAX_TOKENS
 from playground.link.opening import LinkedView
 from playground.text.wording import quote_text
 from playground.words import say
@@ -152,59 +155,21 @@ def _find_quantity(path: str, places: list[Any], views: Mapping[str, LinkedView]
 
 # --- the numbers of a page, for whoever asks about one
 
-_HEAD = {
-    "weight": "pattern[{layer},{head},{query},{key}]",
-    "weight-itself": "pattern[{layer},{head},{query},{query}]",
-    "weight-most": "weight.most",
-    "weight-lead": "weight.lead",
-    "entropy": "entropy[{layer},{head},{query}]",
-    "received": "received[{layer},{head},{key}]",
-    "keys": "keys[{query}]",
-}
-_TEXT = {"answer": "answer.top", "tokens": "tokens"}
-_SIZES = {"total": "parameters.total", "block": "parameters.block", "d-head": "d_head"}
-_COMPONENTS = {f"component {label}": f"parameters.of[{name}]" for name, label in LABELS.items()}
-_SHARES = {f"share {label}": f"parameters.of[{name}] / parameters.total" for name, label in LABELS.items()}
-
-NUMBERS: Mapping[str, Mapping[str, str]] = {
-    "overview": {**_TEXT, **_SIZES},
-    "attention": {**_HEAD, **_TEXT},
-    "what-if": {"effect": "effect[{layer},{head}]", **_HEAD, **_TEXT},
-    "similarity": {f"cosine {i} {j}": f"similarity[{i - 1},{j - 1}]" for j in range(2, 6) for i in range(1, j)},
-    "step-by-step": {
-        "weight": _HEAD["weight"],
-        "undivided": "weight.undivided",
-        "deviation": "deviation.scores",
-        "deviation-products": "deviation.products",
-        **_SIZES,
-    },
-    "norms": {
-        "length-first": "stream.length[0]",
-        "length-after": "stream.length[{after}]",
-        "length-last": "stream.length[{last}]",
-        "length-output": "output.length",
-    },
-    "positions": {
-        "swap-word": "swap.by_word[{first},{second}]",
-        "swap-place": "swap.by_place[{first},{second}]",
-        **{f"distance {i}": f"positions.cosine[{i}]" for i in (1, 2, 8, 32)},
-    },
-    "parameters": {**_SIZES, **_COMPONENTS, **_SHARES},
-}
-"""Formulas at a focus, by a page's path and by the key of the number's name with what stands in it."""
+NUMBERS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("numbers.yaml").read_text(encoding="utf-8")
+)
 
 
 def list_numbers(view: LinkedView) -> dict[str, tuple[str, float]]:
     """Return the numbers of a page at its focus by formula, each with its name in words; raises as the run."""
     found, tokens = dict[str, tuple[str, float]](), view.batch.tokens[view.lab.sentence]
-    places = {**vars(view.focus), "first": view.values["positions_first"], "second": view.values["positions_second"]}
-    words = {
-        at: quote_text(dict(enumerate(tokens)).get(places[at], "[PAD]")) for at in ("query", "key", "first", "second")
-    }
+    places = {**vars(view.focus), **{name: view.values[f"positions_{name}"] for name in ("first", "second")}}
+    names = [*map(quote_text, tokens), *["[PAD]"] * MAX_TOKENS]
+    words = {place: names[at] for place, at in places.items() if place not in ("layer", "head")}
     for name, template in NUMBERS.get(view.page, {}).items():
-        key, *parts = name.split(" ")
+        key, _, part = name.partition(" ")
         formula = template.format(**places, after=view.focus.layer + 1, last=view.config.n_layers)
         with suppress(InputError):  # such as of a third sentence
             number = read_number(compute(formula, {"now": view}), formula)
-            found[formula] = say("lessons", f"number-{key}", **{**places, **words}, part=" and ".join(parts)), number
+            found[formula] = say("lessons", f"number-{key}", **{**places, **words, "part": part}), number
     return found

@@ -81,24 +81,15 @@ Conclusion = Annotated[str, Field(max_length=2_000), AfterValidator(_check_concl
 
 
 class WrongAnswer(Record):
-    """A wrong number that students may give, and what it shows."""
+    """A wrong number that students may give, and what to say to it; without both it does not count."""
 
-    answer: Annotated[str, AfterValidator(lambda answer: answer and _check_wrong(answer))] = ""
+    answer: Annotated[str, Field(max_length=300), AfterValidator(_check_quick)] = ""
     """A number, or a formula."""
     feedback: Annotated[str, Field(max_length=1_000), AfterValidator(check_text)] = ""
 
-    @property
-    def when(self) -> str:
-        """The condition on an answer."""
-        return _NEAR.format(self.answer)
 
-
-_NEAR = "near(answer, {})"
-
-
-def _check_wrong(answer: str) -> str:
-    _check_quick(_NEAR.format(answer))
-    return answer
+def _fill_up(wrong: list[WrongAnswer]) -> list[WrongAnswer]:
+    return [*wrong, WrongAnswer(), WrongAnswer()][:2]
 
 
 class OwnExercise(Record):
@@ -106,28 +97,29 @@ class OwnExercise(Record):
 
     link: Annotated[Link, Field(min_length=1)]
     question: Text
-    truth: Annotated[str, Field(min_length=1), AfterValidator(_check_quick)]
-    """The formula of the right number."""
-    unit: str = Field("", max_length=40)
-    tolerance: float = Field(0.02, ge=0, le=1)
-    """How far an answer may be off, as a share of the truth."""
-    within: float = Field(0.0, ge=0, allow_inf_nan=False)
-    """The same, in the number's unit."""
-    wrong: list[WrongAnswer] = Field(default_factory=list, max_length=2)
-    """Those without a number or feedback do not count."""
+    answer: Number
+    wrong: Annotated[list[WrongAnswer], Field(max_length=2), AfterValidator(_fill_up)] = Field(
+        [], validate_default=True
+    )
+    """Two; empty ones do not count."""
     explanation: Conclusion = ""
     shows_chart: bool = True
     """Whether the page's chart is seen before the answer, or only after it."""
 
+    @model_validator(mode="after")
+    def _check(self) -> "OwnExercise":
+        _check_quick(self.answer.truth)
+        return self
+
     @property
     def key(self) -> str:
-        """What names it in its lesson, in links and among the attempts."""
+        """What names it in links and among the attempts."""
         return f"own-{sha256(self.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:20]}"
 
     def pose(self) -> Exercise:
         """Return it as an exercise like those that are shipped."""
         page = PAGES[split_link(self.link)[0]]
-        charts, mistakes = (
+        charts, wrong = (
             [page.chart] if page.chart else [],
             [each for each in self.wrong if each.answer and each.feedback],
         )
@@ -142,11 +134,12 @@ class OwnExercise(Record):
             shown=charts if self.shows_chart else [],
             hidden=[] if self.shows_chart else charts,
             question=self.question,
-            answer=Number(
-                kind="number", truth=self.truth, tolerance=self.tolerance, within=self.within, unit=self.unit
-            ),
+            answer=self.answer,
             solved=None,
-            mistakes=[Mistake(name="wrong", when=each.when, feedback=each.feedback, example=None) for each in mistakes],
+            mistakes=[
+                Mistake(name="x", when=f"near(answer, {each.answer}\n)", feedback=each.feedback, example=None)
+                for each in wrong
+            ],
             explanation=self.explanation or say("lessons", "own-explanation"),
         )
 

@@ -32,9 +32,7 @@ steps:
     own:
       link: parameters?{STATE}
       question: How wide is a head?
-      truth: d_head
-      tolerance: 0.0
-      within: 0.5
+      answer: {{kind: number, truth: d_head, tolerance: 0.0, within: 0.5}}
       wrong:
         - {{answer: "64", feedback: Divide by the heads.}}
         - {{answer: "config[d_model] / 2", feedback: There are four.}}
@@ -42,8 +40,8 @@ steps:
 """
 
 
-def own(**changed: Any) -> OwnExercise:
-    found = read_lesson(FILE).steps[0].own
+def own(truth: str = "d_head", **changed: Any) -> OwnExercise:
+    found = read_lesson(FILE.replace("truth: d_head", f"truth: '{truth}'")).steps[0].own
     assert found is not None
     return found.model_copy(update=changed)
 
@@ -61,10 +59,16 @@ def test_it_travels_in_the_link_and_in_the_file_and_keeps_its_key() -> None:
 
 
 def test_it_is_checked_as_a_shipped_one() -> None:
-    variant = Variant(own().pose(), 0)
+    variant = Variant(own(wrong=[*own().wrong, WrongAnswer(answer="17 # x", feedback="Nearly.")]).pose(), 0)
     assert variant.truth == 64 / 4
     assert variant.view.text == ("{a} cat",)
-    answers = {"16.4": "", "16.6": "That is not what comes out.", "64": "Divide by the heads.", "32": "There are four."}
+    answers = {
+        "16.4": "",
+        "15.4": "That is not what comes out.",
+        "17": "Nearly.",
+        "64": "Divide by the heads.",
+        "32": "There are four.",
+    }
     assert {given: variant.check(variant.read(given)) for given in answers} == answers
     assert variant.explanation == "It is 16."
     assert variant.exercise.shown == ["parameter_breakdown"]
@@ -97,12 +101,9 @@ def test_the_command_for_teachers_checks_it(tmp_path: Path, capsys: pytest.Captu
         ("truth: d_head", "truth: trained", "train nothing"),
         ('answer: "64"', 'answer: "gradient.kept[x]"', "train nothing"),
         ("{= d_head | .0f}", "{= trained.encoder[x]}", "train nothing"),
-        ("truth: d_head", "truth: ''", "at least 1 character"),
-        ("truth: d_head", "truth: __import__('os')", "There is no quantity"),
+        ("truth: d_head", "truth: __import__(1)", "There is no quantity"),
         ('answer: "64"', 'answer: "{abc}"', "no case"),
-        ('answer: "64"', 'answer: "1 # x"', "no formula"),
-        ('answer: "64"', f"answer: '{'1' * 400}'", "at most 400 characters"),
-        ("How wide is a head?", f"{'x' * 2_001}", "at most 2000 characters"),
+        ('answer: "64"', f"answer: '{'1' * 400}'", "at most 300 characters"),
         ("How wide is a head?", "<script>x</script>", "HTML"),
         ("Divide by the heads.", "x" * 1_001, "at most 1000 characters"),
         ("tolerance: 0.0", "tolerance: 2", "less than or equal to 1"),

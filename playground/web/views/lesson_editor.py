@@ -1,6 +1,6 @@
 """The editor of a lesson: pages as they are for the teacher now, words, and questions about a page's numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import reduce
 from operator import getitem
@@ -15,7 +15,7 @@ from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.answers import parse_number
 from playground.learn.exercise import Variant
 from playground.learn.formulas import NUMBERS, list_numbers
-from playground.learn.lesson import Lesson, LessonStep, OwnExercise, WrongAnswer, check_own, encode_lesson
+from playground.learn.lesson import Lesson, LessonStep, OwnExercise, check_own, encode_lesson
 from playground.learn.reading import first_message
 from playground.link.opening import open_texts, split_link
 from playground.link.params import LESSON, MAX_LESSON, MAX_STEPS
@@ -38,22 +38,7 @@ _Path = tuple[str | int, ...]
 
 def has_draft() -> bool:
     """Return whether a lesson is being written in this session."""
-    return _DRAFT in st.session_state
-
-
-def begin_draft(lesson: Lesson) -> None:
-    """Edit a lesson; for callbacks."""
-    steps = [
-        step.model_copy(update={"own": step.own.model_copy(update={"wrong": _fill_up(step.own.wrong)})})
-        if step.own is not None
-        else step
-        for step in lesson.steps
-    ]
-    _keep(lesson.model_copy(update={"steps": steps}))
-
-
-def _fill_up(wrong: Sequence[WrongAnswer]) -> list[WrongAnswer]:
-    return [*wrong, WrongAnswer(), WrongAnswer()][:2]
+    return st.session_state.get(_DRAFT) is not None
 
 
 def draw_editor(finish: Callable[[str], None]) -> None:
@@ -74,14 +59,11 @@ def _draft() -> Lesson:
     return found
 
 
-def _keep(draft: Lesson | None) -> None:
-    """Keep a draft whose steps have moved, or none: every field then shows what the draft holds."""
+def begin_draft(draft: Lesson | None) -> None:
+    """Edit a lesson, or none any more; every field shows what it holds then."""
     for key in [key for key in st.session_state if str(key).startswith(_FIELD)]:
         del st.session_state[key]
-    if draft is None:
-        st.session_state.pop(_DRAFT, None)
-    else:
-        st.session_state[_DRAFT] = draft
+    st.session_state[_DRAFT] = draft
 
 
 # --- fields: what can't be stays in its field, with the reason, and the draft is as before
@@ -100,7 +82,7 @@ def _replace(path: _Path, value: Any) -> Lesson:
     values: dict[str, Any] = _draft().model_dump()
     *above, name = path
     with suppress(InputError):
-        value = repr(parse_number(value)) if name == "answer" else value
+        value = repr(parse_number(value)) if name == "answer" and isinstance(value, str) else value
     reduce(getitem, above, values)[name] = value
     try:
         return Lesson.model_validate(values)
@@ -157,7 +139,7 @@ def _move(number: int, to: int | None) -> None:
     step = steps.pop(number)
     if to is not None:
         steps.insert(to, step)
-    _keep(_draft().model_copy(update={"steps": steps}))
+    begin_draft(_draft().model_copy(update={"steps": steps}))
 
 
 def _draw_new_step() -> None:
@@ -176,7 +158,7 @@ def _draw_new_step() -> None:
     texts = {key: each for key, each in current_parameters(page).items() if key not in LESSON} | {"v": [VERSION]}
     try:
         step = {"own": _begin_question(page, texts)} if asked[1] else {"link": _write_link(page, texts)}
-        _keep(_replace(("steps",), [*_draft().model_dump()["steps"], step]))
+        begin_draft(_replace(("steps",), [*_draft().model_dump()["steps"], step]))
     except UnavailableError:
         st.error(say("lessons", "no-weights"))
     except PlaygroundError as error:
@@ -204,7 +186,7 @@ def _begin_question(page: str, texts: Texts) -> dict[str, Any]:
     if not numbers:
         raise InputError(say("lessons", "no-numbers"))
     formula, (name, _) = next(iter(numbers.items()))
-    return {"link": link, "question": _ask(name), "truth": formula, "wrong": [{}, {}]}
+    return {"link": link, "question": _ask(name), "answer": {"kind": "number", "truth": formula}}
 
 
 def _ask(name: str) -> str:
@@ -215,14 +197,14 @@ def _draw_question(at: int, own: OwnExercise) -> None:
     path: _Path = ("steps", at, "own")
     numbers = _find_numbers(own.link)
     labels = {formula: f"{name}: {write_number(number, 4)}" for formula, (name, number) in numbers.items()}
-    labels = {own.truth: own.truth, **labels}
+    labels = {own.answer.truth: own.answer.truth, **labels}
     names = {formula: name for formula, (name, _) in numbers.items()}
     choice = {"options": list(labels), "format_func": labels.__getitem__}
-    _draw_field(st.selectbox, (*path, "truth"), on_change=_choose_number, args=(path, names), **choice)
+    _draw_field(st.selectbox, (*path, "answer", "truth"), on_change=_choose_number, args=(path, names), **choice)
     _draw_field(st.text_area, (*path, "question"), max_chars=2_000, height=80)
     for column, name, bounds in zip(st.columns(2), ("tolerance", "within"), ({"max_value": 1.0}, {}), strict=True):
         with column:
-            _draw_field(st.number_input, (*path, name), min_value=0.0, step=0.01, **bounds)
+            _draw_field(st.number_input, (*path, "answer", name), min_value=0.0, step=0.01, **bounds)
     for place in range(len(own.wrong)):
         for column, name in zip(st.columns([1, 3]), ("answer", "feedback"), strict=True):
             with column:
@@ -231,7 +213,7 @@ def _draw_question(at: int, own: OwnExercise) -> None:
     _draw_field(st.text_area, (*path, "explanation"), max_chars=2_000, height=80)
     _draw_field(st.toggle, (*path, "shows_chart"))
     truth: float = Variant(own.pose(), 0, caches.APP).truth
-    margin = max(own.tolerance * abs(truth), own.within)
+    margin = max(own.answer.tolerance * abs(truth), own.answer.within)
     st.caption(say("lessons", "truth", number=write_number(truth, 4), margin=write_number(margin, 2)))
     for sentence in check_own(own, caches.APP):
         st.warning(escape_markdown(sentence))
@@ -239,7 +221,7 @@ def _draw_question(at: int, own: OwnExercise) -> None:
 
 def _choose_number(path: _Path, names: Mapping[str, str]) -> None:
     """Take another number; the question that was written for the one before follows."""
-    truth, question = (*path, "truth"), (*path, "question")
+    truth, question = (*path, "answer", "truth"), (*path, "question")
     before, asked = (_held(each) for each in (truth, question))
     _change(truth)
     if asked == _ask(names.get(before, "")):
@@ -261,4 +243,4 @@ def _draw_end(finish: Callable[[str], None]) -> None:
         done = {"type": "primary", "icon": ":material/link:", "disabled": not (code and _draft().steps)}
         st.button(say("lessons", "finish"), key="draft_finish", on_click=finish, args=(code,), **done)
         drop = {"type": "tertiary", "icon": ":material/delete:", "disabled": not has_draft()}
-        st.button(say("lessons", "discard"), key="draft_discard", on_click=_keep, args=(None,), **drop)
+        st.button(say("lessons", "discard"), key="draft_discard", on_click=begin_draft, args=(None,), **drop)

@@ -106,16 +106,16 @@ def test_what_can_not_be_is_told_where_it_was_typed_and_the_draft_is_as_before()
 def draft_truth(app: AppTest) -> str:
     own = draft(app).steps[0].own
     assert own is not None
-    return own.truth
+    return own.answer.truth
 
 
 def test_the_question_follows_the_number_until_it_is_written_anew() -> None:
     app = add(open_editor(**SMALL, text=TEXT), "parameters", "question")
     for formula, question in (("d_head", "What is the width of a head?"), ("parameters.block", "How large?")):
-        app = working(app.selectbox(key="draft_field_steps_0_own_truth").select(formula).run())
+        app = working(app.selectbox(key="draft_field_steps_0_own_answer_truth").select(formula).run())
         own = draft(app).steps[0].own
         assert own is not None
-        assert (own.truth, own.question) == (formula, question)
+        assert (own.answer.truth, own.question) == (formula, question)
         assert app.text_area(key="draft_field_steps_0_own_question").value == question
         app = fill_in(app, own_question="How large?")
 
@@ -134,11 +134,11 @@ def test_steps_are_taken_away_and_a_lesson_has_at_most_so_many_and_so_much() -> 
     assert "at most 6,000 are taken" in sentences(app)
     assert app.button(key="draft_finish").disabled
     app = press(app, "draft_discard")
-    assert "_lesson_draft" not in app.session_state
+    assert not ("_lesson_draft" in app.session_state and draft(app))
 
 
 def test_weights_that_students_do_not_have_are_refused() -> None:
     app = open_editor()
     app.session_state["weights"] = "trained here"
     assert "Your students do not have these weights" in sentences(add(app, "attention", "question"))
-    assert "_lesson_draft" not in app.session_state
+    assert not ("_lesson_draft" in app.session_state and draft(app))
