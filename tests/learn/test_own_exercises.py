@@ -1,11 +1,9 @@
 """A question of a lesson's author: carried by its link and file, checked as shipped ones, and bounded."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from playground.command_line import main
 from playground.errors import InputError
 from playground.learn.exercise import Variant, shipped_exercises
 from playground.learn.formulas import NUMBERS, list_numbers
@@ -86,13 +84,6 @@ def test_what_does_not_hold_is_told() -> None:
     assert check(truth="weight.most_token") == ["Step 1: `weight.most_token` gives no number here."]
     assert check(truth="1e999") == ["Step 1: `1e999` gives no number here."]
     assert "n_heads" in check(link="norms?weights=random&d_model=64&n_heads=5")[0]
-
-
-def test_the_command_for_teachers_checks_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / "mine.yaml"
-    file.write_text(FILE.replace('answer: "64"', 'answer: "16"'), encoding="utf-8")
-    assert main(["lesson", "check", str(file)]) == 1
-    assert "Wrong answer 1 is right" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,8 @@
 """The editor of a lesson: pages as they are for the teacher now, words, and questions about a page's numbers."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import reduce
-from operator import getitem
 from typing import Any
 from urllib.parse import urlencode
 
@@ -73,8 +72,12 @@ def _key(path: _Path) -> str:
     return _FIELD + "_".join(map(str, path))
 
 
+def _find(values: Any, path: Iterable[str | int]) -> Any:
+    return reduce(lambda found, name: found[name], path, values)
+
+
 def _held(path: _Path) -> Any:
-    return reduce(getitem, path, _draft().model_dump())
+    return _find(_draft().model_dump(), path)
 
 
 def _replace(path: _Path, value: Any) -> Lesson:
@@ -83,7 +86,7 @@ def _replace(path: _Path, value: Any) -> Lesson:
     *above, name = path
     with suppress(InputError):
         value = repr(parse_number(value)) if name == "answer" and isinstance(value, str) else value
-    reduce(getitem, above, values)[name] = value
+    _find(values, above)[name] = value
     try:
         return Lesson.model_validate(values)
     except ValidationError as error:
@@ -197,14 +200,14 @@ def _draw_question(at: int, own: OwnExercise) -> None:
     path: _Path = ("steps", at, "own")
     numbers = _find_numbers(own.link)
     labels = {formula: f"{name}: {write_number(number, 4)}" for formula, (name, number) in numbers.items()}
-    labels = {own.answer.truth: own.answer.truth, **labels}
+    labels.setdefault(own.answer.truth, own.answer.truth)
     names = {formula: name for formula, (name, _) in numbers.items()}
-    choice = {"options": list(labels), "format_func": labels.__getitem__}
+    choice: dict[str, Any] = {"options": list(labels), "format_func": labels.__getitem__}
     _draw_field(st.selectbox, (*path, "answer", "truth"), on_change=_choose_number, args=(path, names), **choice)
     _draw_field(st.text_area, (*path, "question"), max_chars=2_000, height=80)
-    for column, name, bounds in zip(st.columns(2), ("tolerance", "within"), ({"max_value": 1.0}, {}), strict=True):
+    for column, name in zip(st.columns(2), ("tolerance", "within"), strict=True):
         with column:
-            _draw_field(st.number_input, (*path, "answer", name), min_value=0.0, step=0.01, **bounds)
+            _draw_field(st.number_input, (*path, "answer", name), min_value=0.0, step=0.01)
     for place in range(len(own.wrong)):
         for column, name in zip(st.columns([1, 3]), ("answer", "feedback"), strict=True):
             with column:
@@ -225,7 +228,7 @@ def _choose_number(path: _Path, names: Mapping[str, str]) -> None:
     before, asked = (_held(each) for each in (truth, question))
     _change(truth)
     if asked == _ask(names.get(before, "")):
-        st.session_state[_key(question)] = _ask(names[_held(truth)])
+        st.session_state[_key(question)] = _ask(names.get(_held(truth), ""))
         _change(question)
 
 
@@ -240,7 +243,7 @@ def _draw_end(finish: Callable[[str], None]) -> None:
     except InputError as error:
         st.error(escape_markdown(error))
     with st.container(horizontal=True):
-        done = {"type": "primary", "icon": ":material/link:", "disabled": not (code and _draft().steps)}
+        done: dict[str, Any] = {"type": "primary", "icon": ":material/link:", "disabled": not (code and _draft().steps)}
         st.button(say("lessons", "finish"), key="draft_finish", on_click=finish, args=(code,), **done)
-        drop = {"type": "tertiary", "icon": ":material/delete:", "disabled": not has_draft()}
+        drop: dict[str, Any] = {"type": "tertiary", "icon": ":material/delete:", "disabled": not has_draft()}
         st.button(say("lessons", "discard"), key="draft_discard", on_click=begin_draft, args=(None,), **drop)
