@@ -21,7 +21,7 @@ from playground.link.kinds import write
 from playground.link.opening import LinkedView
 from playground.link.params import FOLDS, PARAMS
 from playground.pages import PAGES
-from playground.text.wording import join_words, quote_text, write_number
+from playground.text.wording import join_words, quote_text
 from playground.words import say
 
 Given: TypeAlias = tuple[str, ...] | float | tuple[int, ...] | LinkedView
@@ -141,8 +141,8 @@ class Number(_Kind):
 
     def compare(self, given: float | None, variant: Any) -> Item:
         """Write both numbers."""
-        said = "" if given is None else say("exercises", "said", number=write_number(given, 4)) + " "
-        return Paragraph(said + say("exercises", "computed", number=write_number(variant.truth, 4), unit=self.unit))
+        said = "" if given is None else say("exercises", "said", number=write_answer(given)) + " "
+        return Paragraph(said + say("exercises", "computed", number=write_answer(variant.truth), unit=self.unit))
 
 
 class Click(_Kind):
@@ -247,7 +247,13 @@ class Settings(_Kind):
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Settings, Field(discriminator="kind")]
 
+_LONGEST = 1e12
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+
+
+def write_answer(number: float) -> str:
+    """Write a number with four digits, a whole one with all: `0.6768`, `22,565,376`."""
+    return f"{number:,.0f}" if number == round(number) and abs(number) < _LONGEST else f"{number:,.4g}"
 
 
 def parse_number(text: str) -> float:

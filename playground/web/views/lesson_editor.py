@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError, UnavailableError
-from playground.learn.answers import parse_number
+from playground.learn.answers import parse_number, write_answer
 from playground.learn.exercise import Variant
 from playground.learn.formulas import NUMBERS, list_numbers
 from playground.learn.lesson import Lesson, LessonStep, OwnExercise, check_own, encode_lesson
@@ -20,7 +20,7 @@ from playground.link.opening import open_texts, split_link
 from playground.link.params import LESSON, MAX_LESSON, MAX_STEPS
 from playground.link.query import VERSION, Texts
 from playground.pages import PAGES
-from playground.text.wording import upper_first, write_number
+from playground.text.wording import upper_first
 from playground.web.choices.open_page import current_parameters
 from playground.web.session import caches
 from playground.words import say
@@ -199,7 +199,7 @@ def _ask(name: str) -> str:
 def _draw_question(at: int, own: OwnExercise) -> None:
     path: _Path = ("steps", at, "own")
     numbers = _find_numbers(own.link)
-    labels = {formula: f"{name}: {write_number(number, 4)}" for formula, (name, number) in numbers.items()}
+    labels = {formula: f"{name}: {write_answer(number)}" for formula, (name, number) in numbers.items()}
     labels.setdefault(own.answer.truth, own.answer.truth)
     names = {formula: name for formula, (name, _) in numbers.items()}
     choice: dict[str, Any] = {"options": list(labels), "format_func": labels.__getitem__}
@@ -217,7 +217,7 @@ def _draw_question(at: int, own: OwnExercise) -> None:
     _draw_field(st.toggle, (*path, "shows_chart"))
     truth: float = Variant(own.pose(), 0, caches.APP).truth
     margin = max(own.answer.tolerance * abs(truth), own.answer.within)
-    st.caption(say("lessons", "truth", number=write_number(truth, 4), margin=write_number(margin, 2)))
+    st.caption(say("lessons", "truth", number=write_answer(truth), margin=write_answer(margin)))
     for sentence in check_own(own, caches.APP):
         st.warning(escape_markdown(sentence))
 
