@@ -141,7 +141,7 @@ def test_a_number_stands_beside_the_computed_one(answer: float | None, told: lis
     words = compare(demo("number"), answer)
     assert isinstance(words, Paragraph)
     assert [number in words.text for number in ("2,048", "2,176")] == told
-    assert [write_answer(x) for x in (22_565_376.0, 0.67685, 1e300)] == ["22,565,376", "0.6769", "1e+300"]
+    assert [write_answer(x) for x in (22_565_376.0, 0.67684, 1e300)] == ["22,565,376", "0.6768", "1e+300"]
 
 
 @pytest.mark.parametrize(("name", "place"), [("click", (1, 0)), ("token", (3,))])
