@@ -247,13 +247,12 @@ class Settings(_Kind):
 
 Answer: TypeAlias = Annotated[Choose | Number | Click | Settings, Field(discriminator="kind")]
 
-_LONGEST = 1e12
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
 
 
 def write_answer(number: float) -> str:
     """Write a number with four digits, a whole one with all: `0.6768`, `22,565,376`."""
-    return f"{number:,.0f}" if number == round(number) and abs(number) < _LONGEST else f"{number:,.4g}"
+    return f"{number:,.0f}" if number == round(number) and abs(number) < 1e12 else f"{number:,.4g}"
 
 
 def parse_number(text: str) -> float:
