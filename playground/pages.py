@@ -23,6 +23,8 @@ class Page:
     untouched: bool = False
     """Whether it shows the visitor's network without their changes of the computation."""
     exports: str = "encoder"
+    chart: str = ""
+    """Key of its main chart."""
 
     @property
     def parameter_prefix(self) -> str:
@@ -43,9 +45,9 @@ PAGES = {
     page.path: page
     for page in (
         Page("overview", "Start"),
-        Page("attention", "Attention"),
+        Page("attention", "Attention", chart="attention_pattern"),
         Page("what-if", "What if", prefix="whatif"),
-        Page("similarity", "Similarity"),
+        Page("similarity", "Similarity", chart="similarity_matrix"),
         Page("compare", "Compare"),
         _apart("exercises", "Exercises", "Learn"),
         _apart("lessons", "Lessons", "Learn"),
@@ -54,9 +56,9 @@ PAGES = {
         _apart("tutorials", "Tutorials", "Learn"),
         _apart("results", "Results", "Learn"),
         Page("step-by-step", "Steps", "Inside", "step"),
-        Page("norms", "Norms", "Inside"),
-        Page("positions", "Positions", "Inside", untouched=True),
-        Page("parameters", "Parameters", "Inside", runs_text=False, untouched=True),
+        Page("norms", "Norms", "Inside", chart="norms_by_layer"),
+        Page("positions", "Positions", "Inside", untouched=True, chart="swap_differences"),
+        Page("parameters", "Parameters", "Inside", runs_text=False, untouched=True, chart="parameter_breakdown"),
         Page("encoder-decoder", "Encoder-decoder", "Inside", "encdec", own_networks=True, exports="encoder–decoder"),
         _apart("parts", "Parts", "Train"),
         _apart("training", "Training", "Train", exports="training run"),

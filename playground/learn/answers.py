@@ -14,7 +14,7 @@ from playground.charts.colour_scales import from_zero
 from playground.charts.figure import Frame
 from playground.charts.names import escape_markdown
 from playground.errors import InputError
-from playground.learn.formulas import check_formula
+from playground.learn.formulas import check_formula, read_number
 from playground.learn.quantities import Numbers, find_place
 from playground.learn.reading import Key, Record
 from playground.link.kinds import write
@@ -121,7 +121,7 @@ class Number(_Kind):
 
     def find_truth(self, variant: Any) -> float:
         """Return the number."""
-        return float(variant.compute(self.truth))
+        return read_number(variant.compute(self.truth), self.truth)
 
     def read(self, answer: Any, _: Any) -> float:
         """Read a finite number, or its text."""
@@ -141,8 +141,8 @@ class Number(_Kind):
 
     def compare(self, given: float | None, variant: Any) -> Item:
         """Write both numbers."""
-        said = "" if given is None else say("exercises", "said", number=f"{given:,.4g}") + " "
-        return Paragraph(said + say("exercises", "computed", number=f"{variant.truth:,.4g}", unit=self.unit))
+        said = "" if given is None else say("exercises", "said", number=write_answer(given)) + " "
+        return Paragraph(said + say("exercises", "computed", number=write_answer(variant.truth), unit=self.unit))
 
 
 class Click(_Kind):
@@ -248,6 +248,11 @@ class Settings(_Kind):
 Answer: TypeAlias = Annotated[Choose | Number | Click | Settings, Field(discriminator="kind")]
 
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?")
+
+
+def write_answer(number: float) -> str:
+    """Write a number with four digits, a whole one with all: `0.6768`, `22,565,376`."""
+    return f"{number:,.0f}" if number == round(number) and abs(number) < 1e12 else f"{number:,.4g}"
 
 
 def parse_number(text: str) -> float:

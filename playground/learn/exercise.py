@@ -16,7 +16,7 @@ from playground.learn.answers import Answer, FormulaText, Given, Parameter, Sett
 from playground.learn.formulas import PLACE, check_formula, fill_numbers, list_computed
 from playground.learn.reading import Key, Record, read_record
 from playground.link.lab import Source
-from playground.link.opening import LinkedView, open_texts
+from playground.link.opening import LinkedView, open_texts, split_link
 from playground.link.params import write_all
 from playground.link.query import needed_panels
 from playground.pages import page_at
@@ -61,6 +61,8 @@ class Exercise(Record):
     source: Text
     page: Annotated[str, AfterValidator(check_page)]
     state: dict[Parameter, Value] = Field(default_factory=dict)
+    link: str = ""
+    """What the state begins with, as a link."""
     other: dict[Parameter, Value] | None = None
     """What differs in a second state."""
     cases: list[dict[str, str | int | float]] = Field(default=[{}], min_length=1, max_length=40)
@@ -74,7 +76,7 @@ class Exercise(Record):
     solved: Any
     """The right answer to variant 0, found by hand: what the answer's kind reads."""
     mistakes: list[Mistake] = Field(default_factory=list, max_length=8)
-    hints: list[Text] = Field(min_length=2, max_length=2)
+    hints: list[Text] = Field(default_factory=list, max_length=2)
     explanation: Explanation
 
     @model_validator(mode="after")
@@ -155,9 +157,10 @@ class Variant:
 
     def open(self, changed: Mapping[str, Any]) -> LinkedView:
         """Return the question's state with other values."""
-        state = {**self.exercise.state, **changed}
+        state, link = {**self.exercise.state, **changed}, self.exercise.link
         texts = {key: [self.fill(text) for text in write_all(value)] for key, value in state.items()}
-        return open_texts(self.exercise.page, texts, source=self.source)
+        linked = split_link(link)[1] if link else {}
+        return open_texts(self.exercise.page, linked | texts, source=self.source)
 
     @cached_property
     def truth(self) -> Any:

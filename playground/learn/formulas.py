@@ -5,15 +5,20 @@ import math
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
+
+import yaml
 
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, list_nearest
 from playground.learn.quantities import QUANTITIES, Numbers
+from playground.limits import MAX_TOKENS
 from playground.link.opening import LinkedView
 from playground.text.wording import quote_text
+from playground.words import say
 
 MAX_FORMULA = 400
 """Characters."""
@@ -42,6 +47,7 @@ _OPERATORS: Mapping[type, Callable[..., Any]] = {
 }
 _FUNCTIONS: Mapping[str, Callable[..., Any]] = {"abs": abs, "sqrt": math.sqrt, "log": math.log, "min": min, "max": max}
 _near = partial(math.isclose, rel_tol=1e-6)
+_TOO_LARGE = 1e300
 
 
 def check_formula(text: str) -> str:
@@ -61,6 +67,13 @@ def compute(text: str, views: Mapping[str, LinkedView], names: Mapping[str, Any]
     """
     with _explain_errors(text):
         return _compute(_parse(text), views, {"near": _near, **_FUNCTIONS, **(names or {})})
+
+
+def read_number(found: Any, formula: str) -> float:
+    """Return what a formula has given as a number; raises `InputError` if it is none, or infinite."""
+    if not isinstance(found, int | float) or not abs(found) < _TOO_LARGE:
+        raise InputError(f"`{formula}` gives no number here.")
+    return float(found)
 
 
 def list_computed(text: str) -> list[str]:
@@ -138,3 +151,25 @@ def _find_quantity(path: str, places: list[Any], views: Mapping[str, LinkedView]
     view, known = (views[state], name) if state in views else (views["now"], path)
     found = QUANTITIES[known](view, *places)
     return found if isinstance(found, Numbers | str) else float(found)
+
+
+# --- the numbers of a page, for whoever asks about one
+
+NUMBERS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("numbers.yaml").read_text(encoding="utf-8")
+)
+
+
+def list_numbers(view: LinkedView) -> dict[str, tuple[str, float]]:
+    """Return the numbers of a page at its focus by formula, each with its name in words; raises as the run."""
+    found, tokens = dict[str, tuple[str, float]](), view.batch.tokens[view.lab.sentence]
+    places = {**vars(view.focus), **{name: view.values[f"positions_{name}"] for name in ("first", "second")}}
+    names = [*map(quote_text, tokens), *["[PAD]"] * MAX_TOKENS]
+    words = {place: names[at] for place, at in places.items() if place not in ("layer", "head")}
+    for name, template in NUMBERS.get(view.page, {}).items():
+        key, _, part = name.partition(" ")
+        formula = template.format(**places, after=view.focus.layer + 1, last=view.config.n_layers)
+        with suppress(InputError):  # such as of a third sentence
+            number = read_number(compute(formula, {"now": view}), formula)
+            found[formula] = say("lessons", f"number-{key}", **{**places, **words, "part": part}), number
+    return found

@@ -5,20 +5,32 @@ import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, lru_cache
+from hashlib import sha256
 from pathlib import Path
 from typing import Annotated
 
+import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from playground.errors import InputError, PlaygroundError
-from playground.learn.answers import Option, check_page, check_text
-from playground.learn.exercise import Exercise, Variant, check_exercise, read_exercise, repairs, shipped_exercises
-from playground.learn.formulas import check_formula, list_computed
-from playground.learn.reading import MAX_FILE, Key, Record, pack, read_record, unpack
+from playground.learn.answers import Number, Option, Text, check_page, check_text
+from playground.learn.exercise import (
+    Exercise,
+    Mistake,
+    Variant,
+    check_exercise,
+    read_exercise,
+    repairs,
+    shipped_exercises,
+)
+from playground.learn.formulas import PLACE, check_formula, list_computed, read_number
+from playground.learn.reading import MAX_FILE, Key, Record, first_message, pack, read_record, unpack
+from playground.link.lab import Source
 from playground.link.opening import open_link, split_link
 from playground.link.params import MAX_LESSON, MAX_STEPS
 from playground.pages import MOVED, PAGES
 from playground.text.wording import quote_text
+from playground.words import say
 
 _MARK = "~"
 """Before a lesson's code, and before no key."""
@@ -32,6 +44,8 @@ _MOST_NUMBERS = 8
 
 
 def _check_quick(formula: str) -> str:
+    if PLACE.search(formula):
+        raise ValueError("a lesson's formulas have no `{name}`: no case fills it in")
     if _SLOW.search(_TEXT.sub("", formula)):
         raise ValueError("a lesson's formulas train nothing")
     return check_formula(formula) if formula else formula
@@ -60,21 +74,90 @@ Words = Annotated[str, Field(max_length=3_000), AfterValidator(check_text)]
 Container = Annotated[str, Field(pattern=r"^[a-z0-9_]*$", max_length=40)]
 
 
+Link = Annotated[str, Field(max_length=MAX_LESSON), AfterValidator(_check_link)]
+Conclusion = Annotated[str, Field(max_length=2_000), AfterValidator(_check_conclusion)]
+
+
+class WrongAnswer(Record):
+    """A wrong number that students may give, and what to say to it; without both it does not count."""
+
+    answer: Annotated[str, Field(max_length=300), AfterValidator(_check_quick)] = ""
+    """A number, or a formula."""
+    feedback: Annotated[str, Field(max_length=1_000), AfterValidator(check_text)] = ""
+
+
+def _fill_up(wrong: list[WrongAnswer]) -> list[WrongAnswer]:
+    return [*wrong, WrongAnswer(), WrongAnswer()][:2]
+
+
+class OwnExercise(Record):
+    """A question of a lesson's author about a page, whose answer is one of the numbers there."""
+
+    link: Annotated[Link, Field(min_length=1)]
+    question: Text
+    answer: Number
+    wrong: Annotated[list[WrongAnswer], Field(max_length=2), AfterValidator(_fill_up)] = Field(
+        [], validate_default=True
+    )
+    """Two; empty ones do not count."""
+    explanation: Conclusion = ""
+    shows_chart: bool = True
+    """Whether the page's chart is seen before the answer, or only after it."""
+
+    @model_validator(mode="after")
+    def _check(self) -> "OwnExercise":
+        _check_quick(self.answer.truth)
+        return self
+
+    @property
+    def key(self) -> str:
+        """What names it in links and among the attempts."""
+        return f"own-{sha256(self.model_dump_json(exclude_defaults=True).encode()).hexdigest()[:20]}"
+
+    def pose(self) -> Exercise:
+        """Return it as an exercise like those that are shipped."""
+        page = PAGES[split_link(self.link)[0]]
+        charts, wrong = (
+            [page.chart] if page.chart else [],
+            [each for each in self.wrong if each.answer and each.feedback],
+        )
+        return Exercise(
+            key=self.key,
+            title=say("lessons", "own-title", page=page.title),
+            topic=page.title,
+            level=1,
+            source=say("lessons", "own-source"),
+            page=page.path,
+            link=self.link,
+            shown=charts if self.shows_chart else [],
+            hidden=[] if self.shows_chart else charts,
+            question=self.question,
+            answer=self.answer,
+            solved=None,
+            mistakes=[
+                Mistake(name="x", when=f"near(answer, {each.answer}\n)", feedback=each.feedback, example=None)
+                for each in wrong
+            ],
+            explanation=self.explanation or say("lessons", "own-explanation"),
+        )
+
+
 class LessonStep(Record):
     """Words, and a state of the app, a page, an exercise, or nothing."""
 
     words: Words = ""
-    link: Annotated[str, Field(max_length=MAX_LESSON), AfterValidator(_check_link)] = ""
+    link: Link = ""
     """What is opened, with the server or without."""
     page: Annotated[str, AfterValidator(lambda page: check_page(page) if page else "")] = ""
     """What is opened with the visitor's settings."""
     exercise: Key | None = None
     variant: int = Field(default=0, ge=0, le=999)
+    own: OwnExercise | None = None
     done: Annotated[str, AfterValidator(_check_quick)] = ""
     """The visitor's state under which the step is done."""
     guess: list[Option] = Field(default_factory=list, max_length=6)
     """Answers to choose from, instead of `done`."""
-    conclusion: Annotated[str, Field(max_length=2_000), AfterValidator(_check_conclusion)] = ""
+    conclusion: Conclusion = ""
     """What takes the words' place once it is done, with numbers."""
     shows: Container = ""
     """What the page scrolls to."""
@@ -83,7 +166,7 @@ class LessonStep(Record):
 
     @model_validator(mode="after")
     def _check(self) -> "LessonStep":
-        if sum(map(bool, (self.link, self.page, self.exercise))) > 1:
+        if sum(map(bool, (self.link, self.page, self.exercise, self.own))) > 1:
             raise ValueError("a step has a link, a page or an exercise: put the other one into a step of its own")
         if self.done and self.guess:
             raise ValueError("a step has something to do or to guess, not both")
@@ -94,6 +177,8 @@ class LessonStep(Record):
     @property
     def address(self) -> str:
         """The link that the step opens, if any."""
+        if self.own is not None:
+            return f"exercises?exercises_key={self.own.key}"
         if self.exercise is None:
             return self.link
         variant = f"&exercises_variant={self.variant}" if self.variant else ""
@@ -118,6 +203,12 @@ class Lesson(Record):
 def read_lesson(text: str, name: str = "this lesson") -> Lesson:
     """Return the lesson of a YAML text; raises as `read_record`."""
     return read_record(Lesson, text, name)
+
+
+def write_lesson(lesson: Lesson) -> str:
+    """Write a lesson as a YAML text, which `read_lesson` reads."""
+    values = lesson.model_dump(exclude_defaults=True)
+    return str(yaml.safe_dump(values, allow_unicode=True, sort_keys=False, width=110))
 
 
 def encode_lesson(lesson: Lesson) -> str:
@@ -148,8 +239,7 @@ def decode_lesson(code: str) -> Lesson:
     try:
         return Lesson.model_validate_json(unpacked)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]["msg"].removeprefix("Value error, ")
-        raise InputError(f"The link's lesson can't be read: {first}.") from error
+        raise InputError(f"The link's lesson can't be read: {first_message(error)}.") from error
 
 
 _BROKEN = "The link's lesson is not whole: perhaps the link was cut when it was copied. Ask for it again."
@@ -198,11 +288,25 @@ def _check_step(step: LessonStep, exercises: Mapping[str, Exercise]) -> Iterator
             raise InputError(f"This step asks for the exercise {quote_text(step.exercise)}, which is not here.")
         variant = Variant(exercises[step.exercise], step.variant)
         _ = variant.truth, variant.explanation
+    elif step.own is not None:
+        yield from check_own(step.own)
     elif step.link:
         opened = open_link(step.link)
         yield from repairs(opened.page, opened.notices)
     elif not step.words:
         yield "It has no words, no link and no exercise."
+
+
+def check_own(own: OwnExercise, source: Source | None = None) -> Iterator[str]:
+    """Yield a sentence on each thing that does not hold in an exercise; raises as `open_link`."""
+    variant = Variant(own.pose(), 0, source)
+    yield from repairs(variant.view.page, variant.view.notices)
+    _ = variant.truth, variant.explanation
+    for number, wrong in enumerate(own.wrong, start=1):
+        if bool(wrong.answer) != bool(wrong.feedback):
+            yield f"Wrong answer {number} needs a number and feedback."
+        elif wrong.answer and variant.is_right(read_number(variant.compute(wrong.answer), wrong.answer)):
+            yield f"Wrong answer {number} is right: it is within the tolerance."
 
 
 def main(arguments: Sequence[str]) -> int:

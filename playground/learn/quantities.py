@@ -18,16 +18,18 @@ from playground.accounting.shapes import list_shapes
 from playground.analysis import attention, positions, streams
 from playground.analysis.comparison import sentence_change
 from playground.analysis.gradients import BY_NAME, common_config, variant_config
-from playground.analysis.sentences import SentenceDepths, read_depths
+from playground.analysis.sentences import Pooling, SentenceDepths
 from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError, list_nearest
 from playground.language.family import shares_of
+from playground.language.text import MASK
 from playground.link.kinds import write
 from playground.link.lab import Lab, once, run_sentence
 from playground.link.opening import LinkedView
 from playground.link.params import RECIPE, TASK_TITLES, model_config, spec_of
 from playground.link.query import shape_to_train
+from playground.link.state import AFTER, BEFORE
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
 from playground.model.positions import wavelengths
@@ -40,6 +42,7 @@ from playground.training.tasks import make_data
 from playground.training.trained_network import TrainedNetwork
 from playground.training.trainer import Trainer, cross_entropy, learning_rate
 from playground.views.gradient_flow import run_back
+from playground.views.similarity import list_sentences
 
 Found = TypeVar("Found")
 
@@ -216,8 +219,23 @@ def _swap_by_place(lab: Lab, first: int, second: int) -> float:
 
 
 @once
-def _depths(lab: Lab) -> SentenceDepths:
-    return read_depths(lab.encoder, lab.batch, **_seeds(lab))
+def _depths(lab: Lab, listed: str) -> SentenceDepths:
+    return list_sentences(lab, listed).depths
+
+
+def _similarity(view: LinkedView, pooling: Pooling, one: int, other: int) -> float:
+    return float(_depths(view.lab, view.values["similarity_list"]).similarity(pooling)[one, other])
+
+
+def _top_answer(view: LinkedView) -> float:
+    """Return the probability of the small English's likeliest word in the place of the hidden one."""
+    lab = view.lab
+    if not lab.weights.startswith((AFTER, BEFORE)) or MASK not in lab.run.tokens:
+        raise InputError("No word is hidden for the small English here.")
+    network = lab.source.english_network(lab.weights, lab.config, lab["seed"])
+    return float(
+        streams.logit_lens(lab.run, lab.run.tokens.index(MASK), network.encoder, network.network.head)[-1].max()
+    )
 
 
 _CROSS_POINTS = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "cross_attn.v", "masked": "self_attn.q"}
@@ -338,8 +356,9 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "swap.by_place": lambda view, *at: _swap_by_place(view.lab, *at),
     "stream.length": lambda view, depth: np.median(streams.lengths(view.run)["residual"][depth].astype(np.float64)),
     "output.length": lambda view: np.median(streams.l2(view.run.arrays["final"][~view.run.padding])),
-    "similarity": lambda view, one, other: _depths(view.lab).similarity("mean")[one, other],
-    "similarity.padded": lambda view, one, other: _depths(view.lab).similarity("mean with padding")[one, other],
+    "similarity": lambda view, *pair: _similarity(view, "mean", *pair),
+    "similarity.padded": lambda view, *pair: _similarity(view, "mean with padding", *pair),
+    "answer.top": _top_answer,
     "cross.moves": _cross_moves,
     # text and link
     "tokens": lambda view: len(view.batch.tokens[view.lab.sentence]),

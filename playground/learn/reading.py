@@ -61,6 +61,11 @@ def _parse(text: str, name: str) -> yaml.Node:
     return node
 
 
+def first_message(error: ValidationError) -> str:
+    """Return what is wrong first, without its place and a full stop."""
+    return str(error.errors(include_url=False, include_input=False)[0]["msg"]).removeprefix("Value error, ").rstrip(".")
+
+
 _MESSAGES = {"extra_forbidden": "there is no such name here", "missing": "this is missing"}
 """In place of pydantic's, by its types of errors."""
 

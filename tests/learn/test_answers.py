@@ -12,7 +12,7 @@ from playground.charts.chart import Heatmap, Item, Paragraph
 from playground.charts.draw import draw_chart
 from playground.charts.scene import Scene
 from playground.errors import InputError
-from playground.learn.answers import parse_number
+from playground.learn.answers import parse_number, write_answer
 from playground.learn.exercise import Variant, read_exercise, shipped_exercises
 from tests.learn.test_reading import WHOLE
 
@@ -141,6 +141,7 @@ def test_a_number_stands_beside_the_computed_one(answer: float | None, told: lis
     words = compare(demo("number"), answer)
     assert isinstance(words, Paragraph)
     assert [number in words.text for number in ("2,048", "2,176")] == told
+    assert [write_answer(x) for x in (22_565_376.0, 0.67684, 1e300)] == ["22,565,376", "0.6768", "1e+300"]
 
 
 @pytest.mark.parametrize(("name", "place"), [("click", (1, 0)), ("token", (3,))])

@@ -39,6 +39,7 @@ def test_there_are_50_of_three_levels_and_all_kinds() -> None:
 def test_it_is_solved_by_hand_each_mistake_is_known_and_every_case_holds(key: str) -> None:
     assert 3 <= len(ALL[key].cases) <= 8
     assert 1 <= len(ALL[key].mistakes) <= 4
+    assert len(ALL[key].hints) == 2
     assert check_exercise(ALL[key]) == []
 
 

@@ -39,7 +39,7 @@ explanation: It is {= config[d_model] / config[n_heads] | .0f}.
         ("config[d_model] / config[n_heads]\n", "config[d_model] /\n", "`answer.number.truth`: "),
         ("near(answer, {width})", "nearly(answer)", "`mistakes.0.when`: There is no quantity `nearly`"),
         ("{width})", "{depth})", "no case has depth"),
-        ("hints: [One., Two.]", "hints: [One.]", "at least 2"),
+        ("hints: [One., Two.]", "hints: [One., Two., Three.]", "at most 2"),
         ("cases: [{width: 64}, {width: 32}]", "cases: [{width: 64}, {depth: 32}]", "same names"),
         ("| .0f", "| 999999999f", "with a format"),
         ("topic: shapes", "topics: shapes", "no such name here"),

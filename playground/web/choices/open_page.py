@@ -155,9 +155,9 @@ def _follow_address(guard: str) -> None:
         follow_link(f"/{session_choices().page}{st.session_state[guard].address}")
 
 
-def current_parameters() -> dict[str, list[str]]:
-    """Return the link's parameters for the open page, as texts; those at their defaults are left out."""
-    page = session_choices().page
+def current_parameters(page: str = "") -> dict[str, list[str]]:
+    """Return the link's parameters for the open page, or another, as texts; those at their defaults are left out."""
+    page = page or session_choices().page
     hidden = set(query.HIDDEN[current_value("encdec_source")])
     if current_value("weights") != "trained here" and page != "training":
         hidden.add("run")

@@ -24,6 +24,7 @@ from playground.charts.names import escape_markdown
 from playground.errors import BusyError, PlaygroundError, explain
 from playground.export.data import MOST_WEIGHTS, all_weights, numbers_of, rows_of, write_csv
 from playground.link.query import VERSION
+from playground.pages import PAGES
 from playground.text.wording import quote_text, upper_first
 from playground.web.choices.open_page import current_parameters, parameters_to_copy
 from playground.web.choices.setup import current_setup
@@ -105,14 +106,6 @@ def _draw_csv_button(key: str, name: str, rows: Rows) -> None:
     st.download_button("CSV", make, f"{name}.csv", "text/csv", key=key, on_click="ignore")
 
 
-MAIN_CHARTS = {
-    "attention": "attention_pattern",
-    "norms": "norms_by_layer",
-    "parameters": "parameter_breakdown",
-    "similarity": "similarity_matrix",
-}
-"""A page's path, which stands for its main chart in `only`."""
-
 _NOTE = "single_chart"
 """Key of what the frame says beside the chart."""
 
@@ -124,7 +117,7 @@ def asked_chart() -> str | None:
     asked = st.query_params.get("only")
     if asked is None or not st.context.is_embedded:
         return None
-    return MAIN_CHARTS.get(asked, asked)
+    return (asked in PAGES and PAGES[asked].chart) or asked  # a page's path stands for its main chart
 
 
 def begin_page() -> None:

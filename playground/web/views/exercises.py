@@ -16,6 +16,7 @@ from playground.charts.names import escape_markdown
 from playground.errors import InputError, PlaygroundError
 from playground.learn.answers import Choose, Click, Number, Settings
 from playground.learn.exercise import Exercise, Results, Variant, find_items, next_exercise
+from playground.learn.lesson import find_lesson
 from playground.learn.results import Outcome
 from playground.link.params import FOCUS, SHARED, page_parameters
 from playground.link.query import write_query
@@ -110,10 +111,10 @@ def draw_exercises() -> None:
         st.session_state[name] = current_value(name)  # no widget has them; the address is written from the session
     key, number = st.session_state["exercises_key"], st.session_state["exercises_variant"]
     with panels.explain_errors():
-        exercises = shipped_exercises()
+        exercise = find_exercise(key, lesson_name())
     with suppress(PageEndError):  # progress is kept all the same
-        if key in exercises:
-            _draw_exercise(exercises[key], number)
+        if exercise is not None:
+            _draw_exercise(exercise, number)
         else:
             _draw_list(unknown=key)
     _keep_progress()
@@ -155,10 +156,17 @@ def _draw_list(unknown: str) -> None:
                         st.button(each.title, key=key, on_click=_open, args=(each.key,), icon=result)
 
 
+def find_exercise(key: str, lesson: str) -> Exercise | None:
+    """Return a shipped exercise, or one of a lesson's own."""
+    steps = find_lesson(lesson).steps if lesson else []
+    own = (step.own.pose() for step in steps if step.own is not None and step.own.key == key)
+    return shipped_exercises().get(key) or next(own, None)
+
+
 @st.cache_resource(max_entries=8, show_spinner=False)
-def pose_variant(key: str, number: int) -> Variant:
-    """Return a variant of a shipped exercise with the app's models; raises as `open_link`."""
-    variant = Variant(shipped_exercises()[key], number, caches.APP)
+def pose_variant(key: str, number: int, _exercise: Exercise | None = None) -> Variant:
+    """Return a variant of an exercise, by default a shipped one, with the app's models; raises as `open_link`."""
+    variant = Variant(_exercise or shipped_exercises()[key], number, caches.APP)
     _ = variant.view
     return variant
 
@@ -168,7 +176,7 @@ def _draw_exercise(exercise: Exercise, number: int) -> None:
         _button("list", "arrow_back", partial(_open, ""), "tertiary")
         panels.draw_heading(Variant(exercise, number).fill(exercise.title))
     with panels.explain_errors():
-        variant = pose_variant(exercise.key, number)
+        variant = pose_variant(exercise.key, number, exercise)
     _check_answer(variant)
     attempt = _attempt(variant)
     is_over = attempt.outcome != "open"

@@ -10,12 +10,21 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from playground.charts.chart import Paragraph
 from playground.charts.names import escape_markdown
 from playground.errors import InputError
-from playground.learn.lesson import FOLDER, Lesson, encode_lesson, find_lesson, is_code, read_lesson, shipped_lessons
+from playground.learn.lesson import (
+    Lesson,
+    encode_lesson,
+    find_lesson,
+    is_code,
+    read_lesson,
+    shipped_lessons,
+    write_lesson,
+)
 from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.components import request_scroll
 from playground.web.shared import navigation, panels, saving
 from playground.web.shared.renderer import render
+from playground.web.views.lesson_editor import begin_draft, draw_editor, has_draft
 from playground.words import say
 
 _TOP = "lessons_top"
@@ -59,7 +68,7 @@ def _draw_begin_button(name: str, key: str = "") -> None:
 
 
 def _measure(lesson: Lesson) -> str:
-    counts = {"exercise": sum(step.exercise is not None for step in lesson.steps), "minute": lesson.minutes}
+    counts = {"exercise": sum(bool(step.exercise or step.own) for step in lesson.steps), "minute": lesson.minutes}
     return " · ".join(
         [count_noun(len(lesson.steps), "step"), *(count_noun(n, name) for name, n in counts.items() if n)]
     )
@@ -74,7 +83,10 @@ def _draw_list(problem: str = "") -> None:
     if problem:
         st.warning(problem)
     draw_cards(lessons, "lessons_cards", has_link=True)
-    with st.expander(say("lessons", "own")):
+    panel = st.expander(say("lessons", "own"), has_draft(), key="lesson_own", on_change="rerun")
+    with panel:
+        if panel.open:
+            draw_editor(_open)
         st.markdown(say("lessons", "own-file"))
         saving.draw_uploader(say("lessons", "upload"), "lesson_file", _open_file, max_upload_size=1)
 
@@ -95,10 +107,11 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
         link = f"{navigation.current_server()}/lessons?{urlencode({'lesson': name})}"
         st.code(link, language=None, wrap_lines=True)
     st.page_link(navigation.page_named("results"), label=say("lessons", "results"), icon=":material/bar_chart:")
-    if not is_code(name):
-        data, label, icon = (FOLDER / f"{name}.yaml").read_bytes(), say("lessons", "file"), ":material/download:"
-        save: dict[str, Any] = {"key": "lesson_file_save", "icon": icon, "on_click": "ignore"}
-        st.download_button(label, data, f"{name}.yaml", "application/yaml", **save)
+    file = "lesson.yaml" if is_code(name) else f"{name}.yaml"
+    save: dict[str, Any] = {"key": "lesson_file_save", "icon": ":material/download:", "on_click": "ignore"}
+    with st.container(horizontal=True):
+        st.download_button(say("lessons", "file"), write_lesson(lesson), file, "application/yaml", **save)
+        st.button(say("lessons", "edit"), key="lesson_edit", icon=":material/edit:", on_click=_edit, args=(lesson,))
 
 
 def _open(name: str) -> None:
@@ -107,6 +120,11 @@ def _open(name: str) -> None:
         navigation.leave_lesson()
     st.session_state["lesson"] = name
     request_scroll(_TOP)
+
+
+def _edit(lesson: Lesson) -> None:
+    begin_draft(lesson)
+    _open("")
 
 
 def _open_file(file: UploadedFile) -> None:

@@ -3,7 +3,7 @@
 from urllib.parse import urlencode
 
 from playground.learn.lesson import FOLDER, shipped_lessons
-from tests.web.app_test import open_page, press, sentences, upload, without_error, words, working
+from tests.web.app_test import open_page, open_panels, press, sentences, upload, without_error, words, working
 from tests.web.shared.test_lesson_line import CODE
 
 FILE = FOLDER / "parts.yaml"
@@ -21,8 +21,9 @@ def test_the_list_has_every_lesson() -> None:
 def test_a_lessons_page_has_its_link_and_its_file() -> None:
     app = without_error(open_page("lessons", lesson=CODE))
     assert any(block.value.endswith(f"/lessons?{urlencode({'lesson': CODE})}") for block in app.code)
-    assert not app.get("download_button"), "the teacher has the file"
-    assert open_page("lessons", lesson="parts").get("download_button")
+    assert app.get("download_button")
+    app = open_panels(press(app, "lesson_edit"), "lesson_own")
+    assert app.text_input(key="draft_field_title").value == "Mine"
 
 
 def test_a_broken_lesson_is_one_sentence_above_the_list() -> None:
