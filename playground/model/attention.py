@@ -213,10 +213,12 @@ def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
     """
     found: dict[str, tuple[Tensor, Tensor]] = {}
     for i, name in enumerate("qkv"):
-        if name == "k" and attention.tied != "separate":
-            weight, bias = found["q"]
-            unit = torch.eye(attention.qk_width).to(weight).expand_as(weight) if attention.tied == "merged" else weight
-            found["k"] = unit, torch.zeros_like(bias) if attention.tied == "merged" else bias
+        if name == "k" and attention.tied == "shared":
+            found["k"] = found["q"]
+            continue
+        if name == "k" and attention.tied == "merged":
+            q, q_bias = found["q"]
+            found["k"] = torch.eye(attention.qk_width).to(q).expand_as(q), torch.zeros_like(q_bias)
             continue
         linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
         width = attention.d_head if name == "v" else attention.qk_width
