@@ -213,10 +213,12 @@ def maps_by_head(attention: Attention) -> dict[str, tuple[Tensor, Tensor]]:
     """
     found: dict[str, tuple[Tensor, Tensor]] = {}
     for i, name in enumerate("qkv"):
-        if name == "k" and attention.tied != "separate":
-            same = found["q"]
-            identity = torch.eye(attention.qk_width).to(same[0]).expand_as(same[0]), torch.zeros_like(same[1])
-            found["k"] = identity if attention.tied == "merged" else same
+        if name == "k" and attention.tied == "shared":
+            found["k"] = found["q"]
+            continue
+        if name == "k" and attention.tied == "merged":
+            q, q_bias = found["q"]
+            found["k"] = torch.eye(attention.qk_width).to(q).expand_as(q), torch.zeros_like(q_bias)
             continue
         linear: Linear = attention.qkv if attention.fused else getattr(attention, name)
         width = attention.d_head if name == "v" else attention.qk_width

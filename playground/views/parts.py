@@ -47,6 +47,7 @@ VALUES: dict[tuple[str, Any], str] = {
     ("norm", "none"): "no norms",
     ("residual", False): "no residuals",
     ("causal", True): "causal mask",
+    ("tied", "shared"): "shared Q and K",
 }
 """Names of settings."""
 

@@ -88,7 +88,7 @@ def test_concatenating_is_adding_vectors_with_zeros_and_two_maps_of_half_the_col
     joined = trace["embed.sum"]
     torch.testing.assert_close(joined, torch.cat([tokens * 24**0.5, rows.expand(2, 6, 12)], dim=-1))
     torch.testing.assert_close(joined, trace["embed.tokens"] + model.embed.position_vectors(6))
-    weight = model.layers[0].get_parameter("attn.q.weight")
+    weight = model.state_dict()["layers.0.attn.q.weight"]
     apart = joined[..., :12] @ weight[:, :12].T + joined[..., 12:] @ weight[:, 12:].T
     torch.testing.assert_close(apart, joined @ weight.T)
 

@@ -35,6 +35,7 @@ STOPS: dict[str, tuple[Any, ...]] = {
     "norm": ("layer", "rms", "none"),
     "residual": (True, False),
     "causal": (False, True),
+    "tied": ("separate", "shared"),
 }
 """The settings, and their values here."""
 
