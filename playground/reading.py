@@ -118,8 +118,8 @@ def read(text: str, *, weights: Weights = "minilm", changes: str = "", **setting
 
     Args:
         text: one sentence a line, of which `sentence` chooses one, from 1. The small English guesses a [MASK].
-        weights: "minilm"; "english", which is trained if nobody has; "random"; a folder, as `pretrained.load` opens it;
-            or (encoder, tokenizer), of the playground or of transformers.
+        weights: "minilm"; "english", which is trained if nobody has; "random"; a folder or a name on the hub, as
+            `pretrained.load` opens it; or (encoder, tokenizer), of the playground or of transformers.
         changes: of the computation, as a link's `do` has them: "3.1:zero" switches head 1 of layer 3 off.
         settings: by their names in a link, such as n_layers, positions, causal, seed, tokenizer, sentence, mask.
 

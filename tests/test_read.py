@@ -241,7 +241,7 @@ def test_a_slip_is_a_sentence_that_says_what_would_work(slip: Callable[[], objec
 def test_help_fits_on_two_screens_and_every_public_name_is_there() -> None:
     with warnings.catch_warnings(action="ignore"):  # pydoc reads names that other packages have given up
         text = pydoc.plain(pydoc.render_doc(playground))
-    assert len(text.splitlines()) <= 115
+    assert len(text.splitlines()) <= 120
     for name in (*playground.__all__, "Encoder", "EncoderDecoder", "ModelConfig", "Trace", "ConfigError", "Reading"):
         assert hasattr(playground, name)
         assert name in text

@@ -15,12 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.analysis.streams import BIASES, CHANGES, DISTANCE, Parts, Source
-from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.model import Encoder
 from playground.model.attention import maps_by_head
 from playground.model.blocks import EncoderBlock
-from playground.runs.arrays import Array
+from playground.runs.arrays import Array, Floats
 from playground.text import Batch
 from playground.text.sentences import Word, is_punctuation, split_words
 

@@ -11,7 +11,6 @@ import torch
 from torch import Tensor
 
 from playground.analysis.streams import l2
-from playground.analysis.tex import number
 from playground.config import Positions
 from playground.errors import InputError
 from playground.model import Encoder
@@ -20,6 +19,7 @@ from playground.model.positions import alibi_slopes, distance_buckets, frequenci
 from playground.runs.arrays import Array, to_array
 from playground.runs.encoder_run import read_rows, run_rows
 from playground.text import Batch
+from playground.text.wording import number
 
 SWAP_ROUNDING = 1e-6
 """Share of the differences between words, in float64."""

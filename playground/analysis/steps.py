@@ -12,10 +12,11 @@ import numpy as np
 import torch
 
 from playground.analysis import streams
-from playground.analysis.tex import Floats, factor, number, sum_of_products
 from playground.analysis.walkthrough import ChangedPoint, Walk, change_point
 from playground.config import ModelConfig
 from playground.model.positions import alibi_slopes, distance_buckets
+from playground.runs.arrays import Floats
+from playground.text.wording import factor, number, sum_of_products
 
 
 @dataclass(frozen=True)

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from torch import nn
 
-from playground.analysis.tex import Floats, factor, number
 from playground.config import ModelConfig
 from playground.errors import InputError
 from playground.model import Encoder, Trace
 from playground.model.blocks import EncoderBlock
 from playground.model.norms import NoNorm, build_norm
-from playground.runs.arrays import Array, freeze
+from playground.runs.arrays import Array, Floats, freeze
 from playground.runs.encoder_run import Run, residual_points
+from playground.text.wording import factor, number
 
 # --- lengths and directions
 

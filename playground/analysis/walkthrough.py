@@ -9,12 +9,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from playground.analysis.tex import Floats, number
 from playground.config import ModelConfig
 from playground.model.change_texts import write_formula
 from playground.model.changes import Change
 from playground.model.positions import frequencies
+from playground.runs.arrays import Floats
 from playground.runs.encoder_run import LayerRun
+from playground.text.wording import number
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,9 @@ from playground.model.trace import ByName
 
 Array = NDArray[np.float32]
 
+Floats = NDArray[np.floating]
+"""fp32 or fp64."""
+
 FLOAT32_ROUNDING = 1e-6
 """Numbers of two runs may differ by this share of their size, or of 1."""
 

@@ -1,8 +1,11 @@
-"""Numbers, lists and strangers' texts in sentences."""
+"""Numbers, lists and strangers' texts in sentences; numbers in LaTeX."""
 
 import math
 from collections.abc import Sequence
 from typing import SupportsFloat
+
+import numpy as np
+from numpy.typing import NDArray
 
 
 def join_words(words: Sequence[str]) -> str:
@@ -106,3 +109,39 @@ def lower_first(title: str) -> str:
 def upper_first(name: str) -> str:
     """A name that begins a sentence."""
     return name[:1].upper() + name[1:]
+
+
+# --- in LaTeX
+
+_TERMS = 2
+"""Of a long sum that are written."""
+
+
+def number(x: float, digits: int = 4) -> str:
+    r"""Write a rounded number: `0.1234`, `1.2 \cdot 10^{-5}`, `10^{-5}`."""
+    if not math.isfinite(x):
+        return r"\mathrm{NaN}" if math.isnan(x) else r"\infty" if x > 0 else r"-\infty"
+    mantissa, _, exponent = f"{x:.{digits}g}".partition("e")
+    if not exponent:
+        return mantissa
+    power = f"10^{{{int(exponent)}}}"
+    return power if mantissa == "1" else rf"{mantissa} \cdot {power}"
+
+
+def factor(x: float, digits: int = 4) -> str:
+    """Write a number with parentheses if it is negative."""
+    text = number(x, digits)
+    return f"({text})" if text.startswith("-") else text
+
+
+def sum_of_products(
+    name: str, a: NDArray[np.floating], b: NDArray[np.floating], result: float, bias: float | None = None
+) -> str:
+    """Write name = Σ aᵢ bᵢ + bias = result, the start of a long sum."""
+    digits = 4 if len(a) <= _TERMS else 3
+    factors = zip(a[:_TERMS], b[:_TERMS], strict=True)
+    products = " + ".join(rf"{factor(x, digits)} \cdot {factor(y, digits)}" for x, y in factors)
+    end = f"= {number(result)}" if bias is None else f"+ {factor(bias, digits)} = {number(result)}"
+    if len(a) <= _TERMS:
+        return f"{name} = {products} {end}"
+    return rf"\begin{{aligned}} {name} &= {products} \\ &\quad + \dots {end} \end{{aligned}}"

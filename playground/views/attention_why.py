@@ -26,7 +26,6 @@ from playground.analysis.attribution import (
 )
 from playground.analysis.attribution import Group as Part
 from playground.analysis.streams import CHANGES, Parts, split_stream
-from playground.analysis.tex import factor, number
 from playground.analysis.walkthrough import Walk, list_row_changes
 from playground.charts.chart import (
     Button,
@@ -49,7 +48,7 @@ from playground.link.lab import Lab, once
 from playground.link.opening import Focus
 from playground.link.params import AUTOMATIC, MEAN
 from playground.runs.encoder_run import Run
-from playground.text.wording import write_number
+from playground.text.wording import factor, number, write_number
 from playground.words import say
 
 ROUNDING = 1e-4

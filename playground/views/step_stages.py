@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 
 from playground.analysis.streams import l2
-from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import Walk
 from playground.charts import colour_scales, palette
 from playground.charts import figure as figures
@@ -18,6 +17,7 @@ from playground.charts.draw.heatmap import MOST_VECTORS, SHOWN
 from playground.charts.figure import PALE, Array
 from playground.charts.heads import CLICK_CELL, head_map
 from playground.charts.names import quote_token, token_names
+from playground.runs.arrays import Floats
 from playground.words import say
 
 Numbers = Callable[[Walk], Mapping[str, Floats]]

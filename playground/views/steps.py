@@ -9,7 +9,6 @@ import pandas as pd
 
 from playground.analysis.steps import list_changed_points, order, tutorial_b, work_out
 from playground.analysis.streams import l2
-from playground.analysis.tex import Floats
 from playground.analysis.walkthrough import ChangedPoint, Walk
 from playground.charts import colour_scales
 from playground.charts.chart import (
@@ -33,6 +32,7 @@ from playground.charts.scene import Scene, note_other_tokens
 from playground.config import ModelConfig
 from playground.link.lab import Lab, once
 from playground.link.opening import LinkedView
+from playground.runs.arrays import Floats
 from playground.runs.encoder_run import Run, run_with_dropout
 from playground.text.wording import upper_first
 from playground.tutorials import SHORT_TITLES

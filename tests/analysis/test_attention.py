@@ -12,18 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from playground import Encoder, ModelConfig
-from playground.analysis.attention import (
-    FEWEST,
-    LEAST,
-    POSITION_ONLY,
-    PROBES,
-    RULES,
-    Habits,
-    entropy,
-    measure_habits,
-    pattern_spread,
-    search_heads,
-)
+from playground.analysis import attention
 from playground.runs.encoder_run import Run, run
 from playground.text import characters, words
 from playground.weights import checkpoint
@@ -43,7 +32,7 @@ def test_entropy_is_the_sum_of_its_definition() -> None:
     patterns = random_patterns(0, 2, 3, 5)
     patterns[0, 0] = np.eye(5)
     patterns[0, 1] = np.tri(5, k=-1) / 4  # the first query is masked
-    bits = entropy(patterns)
+    bits = attention.entropy(patterns)
     assert bits.shape == (2, 3, 5)
     assert not np.signbit(bits).any()
     for index in np.ndindex(2, 3, 5):
@@ -57,7 +46,7 @@ BATCH = characters().encode_batch(["a cat", "a much longer cat"])
 @pytest.mark.parametrize("causal", [False, True])
 def test_spread_is_the_mean_entropy_by_the_highest(causal: bool) -> None:
     computed = run(scramble(Encoder(CONFIG, seed=5)), BATCH, causal=causal)
-    spread = pattern_spread(computed)
+    spread = attention.pattern_spread(computed)
     assert spread.shape == (3, 4)
     for layer in range(3):
         rows = torch.tensor(computed.arrays[f"layers.{layer}.attn.pattern"])[:, :5, :5]
@@ -116,7 +105,7 @@ RANDOM = np.random.default_rng(0).dirichlet(np.ones(N), N)
     ids=["previous", "next", "same", "sink", "marks", "even", "random"],
 )  # fmt: skip
 def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known: str | None) -> None:
-    habits = measure_habits([run_with(EVEN, pattern)])
+    habits = attention.measure_habits([run_with(EVEN, pattern)])
     assert habits.known_for(0, 0) is None
     assert habits.known_for(0, 1) == known
     if known:
@@ -125,7 +114,7 @@ def test_a_head_with_a_habit_is_known_for_it(pattern: NDArray[np.float64], known
 
 @pytest.mark.parametrize(("even", "score", "known"), [(0.3, 0.65, True), (0.3, 0.55, False), (0.1, 0.45, False)])
 def test_a_known_head_has_half_its_weight_and_twice_an_even_heads_there(even: float, score: float, known: bool) -> None:
-    habits = Habits({"next token": np.array([[score]])}, {"next token": np.array([even])})
+    habits = attention.Habits({"next token": np.array([[score]])}, {"next token": np.array([even])})
     assert habits.known_for(0, 0) == ("next token" if known else None)
 
 
@@ -136,8 +125,8 @@ def test_scores_are_those_of_plain_loops(causal: bool, window: int) -> None:
         for query in range(N)
     ]
     result = run_with(RANDOM * (on(*map(tuple, keys_of)) > 0), causal=causal, window=window)
-    habits = measure_habits([result, result])
-    for name, rule in RULES.items():
+    habits = attention.measure_habits([result, result])
+    for name, rule in attention.RULES.items():
         named, found, even = rule(result), [], []
         for query in (1, 2, 3, 4, 5):  # neither special nor padding
             may = keys_of[query]
@@ -154,12 +143,12 @@ def test_scores_are_those_of_plain_loops(causal: bool, window: int) -> None:
     weights = result.pattern(0)[0][*places].astype(np.float64)
     left = sum(np.square(weights[distance == d] - weights[distance == d].mean()).sum() for d in set(distance))
     adjusted = 1 - left / (len(weights) - len(set(distance))) / weights.var(ddof=1)  # Wherry's
-    assert habits.scores[POSITION_ONLY][0, 0] == pytest.approx(adjusted)
+    assert habits.scores[attention.POSITION_ONLY][0, 0] == pytest.approx(adjusted)
 
 
 def test_what_nobody_can_do_here_has_no_score() -> None:
     result = replace(run_with(EVEN), special=np.zeros(N + 1, bool), tokens=("a",) * (N + 1))
-    habits = measure_habits([result])
+    habits = attention.measure_habits([result])
     assert np.isnan(habits.scores["[CLS] and [SEP]"]).all()
     assert np.isnan(habits.scores["punctuation"]).all()
     assert habits.scores["same token"] == pytest.approx(1)
@@ -169,8 +158,8 @@ def test_what_nobody_can_do_here_has_no_score() -> None:
 @pytest.mark.long
 def test_the_trained_encoder_has_the_heads_of_the_literature() -> None:
     encoder, tokenizer = checkpoint.load("minilm")
-    batch = tokenizer.encode_batch(list(PROBES))
-    habits = measure_habits([run(encoder, batch, i) for i in range(len(PROBES))])
+    batch = tokenizer.encode_batch(list(attention.PROBES))
+    habits = attention.measure_habits([run(encoder, batch, i) for i in range(len(attention.PROBES))])
     known = [habits.known_for(layer, head) for layer in range(6) for head in range(12)]
     assert habits.known_for(0, 2) == "previous token"
     assert habits.known_for(1, 8) == "next token"
@@ -190,7 +179,7 @@ def searched_run(sentence: int = 0, *, causal: bool = False, **changes: Any) -> 
 
 
 def log_odds(weight: float) -> float:
-    weight = min(max(weight, LEAST), 1 - LEAST)
+    weight = min(max(weight, attention.LEAST), 1 - attention.LEAST)
     return math.log(weight) - math.log(1 - weight)
 
 
@@ -199,10 +188,10 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
     if causal and key > query:
         return
     result = searched_run(causal=causal, window=window, global_every=2 if window else 0)
-    found = search_heads(result, query, key)
+    found = attention.search_heads(result, query, key)
     cells = [(q, k) for q in range(16) for k in range(q + 1 if causal else 16) if (q, k) != (query, key)]
     off = sorted(abs(k - q - key + query) for q, k in cells)
-    near = [(q, k) for q, k in cells if abs(k - q - key + query) <= off[FEWEST - 1]]
+    near = [(q, k) for q, k in cells if abs(k - q - key + query) <= off[attention.FEWEST - 1]]
     assert list(found["weight"]) == sorted(found["weight"], reverse=True)
     assert len(found) == 8
     for row in found.reset_index().to_dict("records"):
@@ -220,4 +209,4 @@ def test_weights_ranks_and_z_scores_are_those_of_plain_loops(query: int, key: in
 
 def test_heads_that_are_all_alike_are_nowhere_unusual() -> None:
     even = {f"layers.{layer}.attn.pattern": np.full((4, 16, 16), 1 / 16, np.float32) for layer in range(2)}
-    assert search_heads(replace(searched_run(), arrays=even), 2, 4)["z"].isna().all()
+    assert attention.search_heads(replace(searched_run(), arrays=even), 2, 4)["z"].isna().all()

@@ -11,7 +11,6 @@ from playground.analysis.attribution import head_maps, split_score
 from playground.analysis.comparison import compare_vectors, list_places, sentence_change, stream_change
 from playground.analysis.steps import list_changed_points, order, work_out
 from playground.analysis.streams import CHANGES, residual_stream, split_stream
-from playground.analysis.tex import number
 from playground.analysis.walkthrough import Walk
 from playground.errors import InputError
 from playground.model.change_texts import write_formula
@@ -19,6 +18,7 @@ from playground.model.changes import Change
 from playground.model.interventions import divide_changes
 from playground.runs.encoder_run import intervention_subject, run, trace_layer
 from playground.text import characters
+from playground.text.wording import number
 from tests.analysis.test_walkthrough import assert_close
 from tests.analysis.walks import small_encoder
 from tests.changes import made

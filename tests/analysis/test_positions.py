@@ -11,10 +11,10 @@ import torch
 
 from playground import Encoder, ModelConfig
 from playground.analysis import positions
-from playground.analysis.tex import number
 from playground.config import Positions
 from playground.model.positions import sinusoids
 from playground.text import words
+from playground.text.wording import number
 from tests.model.strategies import MAX_LEN
 
 SENTENCES = ["one two three four", "two one"]

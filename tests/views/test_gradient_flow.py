@@ -20,18 +20,7 @@ from playground.text import characters
 from playground.text.wording import write_share
 from playground.training.tasks import make_data
 from playground.training.variants import VariantsState, VariantTraining
-from playground.views.gradient_flow import (
-    N_LAYERS,
-    SIZES,
-    draw_pair,
-    find_outcome,
-    find_way,
-    gradient_scene,
-    pair_recipe,
-    pair_trainings,
-    run_back,
-    show_gradient_flow,
-)
+from playground.views import gradient_flow
 from tests.views.scenes import SMALL, parts_of
 
 PARTS = ("whole layer", "attention", "feed-forward", "stream")
@@ -44,8 +33,8 @@ def show(**query: object) -> tuple[Scene[Lab], list[Item]]:
     asked = query if "d_model" in query else small | {"gradient_layers": 3} | query
     link = "&".join(f"{key}={write(value)}" for key, value in (PAIR | asked).items())
     view_of_link = open_link(f"http://host/gradient-flow?{link}")
-    scene = gradient_scene(view_of_link)
-    return scene, parts_of(show_gradient_flow(scene, view_of_link.values))
+    scene = gradient_flow.gradient_scene(view_of_link)
+    return scene, parts_of(gradient_flow.show_gradient_flow(scene, view_of_link.values))
 
 
 def chart(items: list[Item], key: str) -> Any:
@@ -75,9 +64,9 @@ def test_every_part_has_its_gradients(part: str) -> None:
 
 def test_a_way_is_the_first_norm_over_the_last() -> None:
     for norms, case in (([2.0, 7.0, 1.0], "arrives"), ([1e-4, 1.0], "vanishes"), ([1e4, 1.0], "explodes")):
-        assert find_way(np.array(norms)) == (case, norms[0] / norms[-1])
+        assert gradient_flow.find_way(np.array(norms)) == (case, norms[0] / norms[-1])
     for broken in ([0.0, 0.0], [np.nan, 1.0], [1.0, np.inf]):
-        assert find_way(np.array(broken))[0] == "broken"
+        assert gradient_flow.find_way(np.array(broken))[0] == "broken"
 
 
 def test_the_chain_rules_factors_multiply_to_the_streams_ratio() -> None:
@@ -99,16 +88,16 @@ def test_what_the_encoders_do_not_share_changes_nothing() -> None:
 
 def test_a_long_sentence_is_cut_and_a_large_encoder_refused() -> None:
     short, long = (show(text="ab" * n)[0].now for n in (32, 50))
-    one, other = (run_back(lab, VARIANTS[0], 3)["stream"] for lab in (short, long))
+    one, other = (gradient_flow.run_back(lab, VARIANTS[0], 3)["stream"] for lab in (short, long))
     np.testing.assert_array_equal(one, other)
     with pytest.raises(TooLargeError):
-        run_back(replace(long, source=type(long.source)(max_parameters=1_000)), VARIANTS[0], 3)
+        gradient_flow.run_back(replace(long, source=type(long.source)(max_parameters=1_000)), VARIANTS[0], 3)
 
 
 def train(first: str, second: str, **changes: Any) -> VariantsState:
-    recipe = replace(pair_recipe(0), **changes)
-    config, data = replace(PRESETS["minilm-l6"].config, **SIZES), make_data(recipe)
-    trainings = pair_trainings(config, [BY_NAME[first], BY_NAME[second]], recipe, data)
+    recipe = replace(gradient_flow.pair_recipe(0), **changes)
+    config, data = replace(PRESETS["minilm-l6"].config, **gradient_flow.SIZES), make_data(recipe)
+    trainings = gradient_flow.pair_trainings(config, [BY_NAME[first], BY_NAME[second]], recipe, data)
     training = VariantTraining(trainings, data={0: data})
     for _ in training.run():
         pass
@@ -119,9 +108,14 @@ def train(first: str, second: str, **changes: Any) -> VariantsState:
 def test_two_encoders_differ_in_the_variant_alone_and_what_they_learn_is_drawn() -> None:
     trained = train("pre-norm", "no norm, no residual", steps=3, n_train=64)
     first, second = (run.config for run in trained.runs)
-    assert (first.norm, first.norm_placement, first.residual, first.n_layers) == ("layer", "pre", True, N_LAYERS)
+    assert (first.norm, first.norm_placement, first.residual, first.n_layers) == (
+        "layer",
+        "pre",
+        True,
+        gradient_flow.N_LAYERS,
+    )
     assert second == replace(first, norm="none", norm_placement="post", residual=False)
-    outcome, figure = find_outcome(trained), draw_pair(trained)
+    outcome, figure = gradient_flow.find_outcome(trained), gradient_flow.draw_pair(trained)
     assert (outcome["rule"], outcome["steps"]) == (trained.data.baseline, 3)
     for line, result in zip(figure["data"][1:], trained.results, strict=True):
         assert line["y"].tolist() == pytest.approx([each.validation.accuracy for each in result.history.evaluations])

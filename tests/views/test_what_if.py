@@ -23,15 +23,7 @@ from playground.model.changes import Change
 from playground.runs.arrays import Array
 from playground.runs.encoder_run import Run, run
 from playground.text import characters
-from playground.views.what_if import (
-    Followed,
-    find_most_changed,
-    find_verdict,
-    map_tokens,
-    show_chosen_head,
-    show_most_changed,
-    show_what_if,
-)
+from playground.views import what_if
 from playground.views.what_if_parts import find_nearest, map_patches
 from tests.labs import lab_of
 from tests.views.scenes import SMALL, parts_of
@@ -47,14 +39,14 @@ def changed_run(*changes: Change, sentence: int = 0) -> Run:
     return run(ENCODER, characters().encode_batch(TEXT), sentence, interventions=changes)
 
 
-def followed(*changes: Change, sentence: int = 0, is_on: bool = True) -> Scene[Followed]:
+def followed(*changes: Change, sentence: int = 0, is_on: bool = True) -> Scene[what_if.Followed]:
     made = Changes(tuple(MadeChange(each, is_on) for each in changes))
-    return Scene(Followed(lab_of(ENCODER, TEXT, do=made, sentence=sentence + 1)), FOCUS)
+    return Scene(what_if.Followed(lab_of(ENCODER, TEXT, do=made, sentence=sentence + 1)), FOCUS)
 
 
-def show(scene: Scene[Followed], **options: object) -> dict[str, Any]:
+def show(scene: Scene[what_if.Followed], **options: object) -> dict[str, Any]:
     """The items of the page, by key, also of those in columns."""
-    items = parts_of(show_what_if(scene, OPTIONS | {f"whatif_{key}": value for key, value in options.items()}))
+    items = parts_of(what_if.show_what_if(scene, OPTIONS | {f"whatif_{key}": value for key, value in options.items()}))
     return by_key(items)
 
 
@@ -62,9 +54,9 @@ def by_key(items: Any) -> dict[str, Any]:
     return {getattr(item, "key", type(item).__name__): item for item in reversed(parts_of(items))}
 
 
-def told(scene: Scene[Followed], **options: object) -> str:
+def told(scene: Scene[what_if.Followed], **options: object) -> str:
     """The page's answer."""
-    items = parts_of(show_what_if(scene, OPTIONS | {f"whatif_{key}": value for key, value in options.items()}))
+    items = parts_of(what_if.show_what_if(scene, OPTIONS | {f"whatif_{key}": value for key, value in options.items()}))
     return " ".join(each.text for each in items if isinstance(each, Paragraph) and each.kind == "answer")
 
 
@@ -86,7 +78,7 @@ def test_a_token_has_moved_by_the_difference_of_two_runs(sentence: int) -> None:
     scene = followed(OFF, sentence=sentence)
     runs = changed_run(sentence=sentence), changed_run(OFF, sentence=sentence)
     before, after = (each.arrays["layers.1.out"][~each.padding] for each in runs)
-    drawn = draw_chart(map_tokens(scene), scene).now
+    drawn = draw_chart(what_if.map_tokens(scene), scene).now
     expected = np.linalg.norm(after - before, axis=1) / np.linalg.norm(before, axis=1)
     np.testing.assert_allclose(drawn.figure["data"][0]["z"][2], expected, atol=1e-5)
     assert drawn.cells is not None
@@ -98,8 +90,8 @@ def test_the_head_that_changed_most_is_found_and_its_difference_drawn() -> None:
     before, after = (each.patterns().astype(np.float64) for each in (scene.now.untouched, scene.now.run))
     shares = np.abs(after - before).sum(axis=-1).mean(axis=-1) / 2
     layer, head = np.unravel_index(shares.argmax(), shares.shape)
-    assert find_most_changed(scene.now.moved_weight) == (layer, head)
-    found = by_key(show_most_changed(scene))
+    assert what_if.find_most_changed(scene.now.moved_weight) == (layer, head)
+    found = by_key(what_if.show_most_changed(scene))
     np.testing.assert_allclose(found["whatif_heads"].values(scene.now), shares, atol=1e-6)
     (framed,) = found["whatif_heads"].frames(scene.now)
     assert framed[:2] == ((layer, layer), (head, head)), "the map beside it is of this head"
@@ -113,7 +105,7 @@ def test_the_chosen_head_is_shown_before_after_and_as_a_difference_in_an_open_pa
     expected = {"whatif_before": before, "whatif_after": after, "whatif_difference": after - before}
     for key, numbers in expected.items():
         np.testing.assert_allclose(found[key].values(scene.now), numbers, atol=1e-6)
-    assert by_key(show_chosen_head(followed(Change("zero", 1, 2)))).keys() == {"whatif_before", "Paragraph"}
+    assert by_key(what_if.show_chosen_head(followed(Change("zero", 1, 2)))).keys() == {"whatif_before", "Paragraph"}
 
 
 def test_first_changes_are_made_and_taken_back() -> None:
@@ -128,7 +120,7 @@ def test_the_verdict_is_how_far_the_sentence_moved_beside_the_median_head() -> N
     effects = moved(OFF) * np.array([0.1, 1, 0.5, 1.5, 1, 1, 0.2, 3])
     further = int((np.delete(effects, 1) > moved(OFF)).sum())
     effects[1] = moved(OFF) * 1.0005  # the head itself, measured in another batch
-    case, numbers = find_verdict(replace(followed(OFF).now, numbers=lambda *_: effects))
+    case, numbers = what_if.find_verdict(replace(followed(OFF).now, numbers=lambda *_: effects))
     assert (case, numbers["heads"], numbers["further"]) == ("compared", 8, further)
     assert numbers["median"] == pytest.approx(np.median(effects))
     assert (numbers["changes"], numbers["moved"]) == (1, pytest.approx(moved(OFF), rel=1e-4))
@@ -174,7 +166,7 @@ def test_effects_on_a_hidden_word_are_those_of_a_pass_without_the_head() -> None
         final = run(network.encoder, batch, interventions=changes).arrays["final"][params.ENGLISH_PLACE]
         return float(network.network.head(torch.tensor(final)).softmax(-1)[IDS["animal"]])
 
-    found = show(Scene(Followed(lab)), view="which parts matter", on="right answers")
+    found = show(Scene(what_if.Followed(lab)), view="which parts matter", on="right answers")
     expected = [[word(Change("zero", 0, head)) - word() for head in range(4)]]
     np.testing.assert_allclose(found["head_effects"].values(None), expected, atol=1e-5)
 
@@ -210,10 +202,12 @@ def test_a_place_is_as_much_nearer_as_its_patch_brings_the_sentence() -> None:
 def test_a_sentence_is_copied_with_another_word_and_changes_that_name_a_token_are_switched_off() -> None:
     made = Changes((MadeChange(OFF), MadeChange(Change("hide", 0, None, (3,)))))
     lab = lab_of(ENCODER, ["The man saw it"], text="The man saw it", do=made)
-    found = show(Scene(Followed(lab), Focus(0, 0, 5, 0)), view="where the difference sits")
+    found = show(Scene(what_if.Followed(lab), Focus(0, 0, 5, 0)), view="where the difference sits")
     chosen = found["whatif_corrupt"].chooses
     first, second = chosen["text"].split("\n")
     assert (first, second[:4], second[7:]) == ("The man saw it", "The ", " saw it")
     assert (chosen["sentence"], chosen["whatif_other"], str(chosen["do"])) == (2, 1, "0.1:zero,-0.*:hide_3")
     assert first[chosen["query"]] != second[chosen["query"]]
-    assert show(Scene(Followed(lab), Focus(0, 0, 3, 0)), view="where the difference sits")["whatif_corrupt"].is_disabled
+    assert show(Scene(what_if.Followed(lab), Focus(0, 0, 3, 0)), view="where the difference sits")[
+        "whatif_corrupt"
+    ].is_disabled

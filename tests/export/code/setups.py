@@ -45,7 +45,8 @@ def arguments(config: ModelConfig, text: str, tokenizer: str, **options: Any) ->
     """What the export is asked with: the configuration gets a token table that the tokenizer fits."""
     rows = {"vectors": 0, "bpe": 300, "char": characters().vocab_size, "word": words(text.split("\n")).vocab_size}
     focus = Focus(config.n_layers - 1, config.n_heads - 1, 3, 0)
-    config = replace(config, vocab_size=rows[tokenizer])
+    join = config.position_join if rows[tokenizer] else "add"
+    config = replace(config, vocab_size=rows[tokenizer], position_join=join)
     return {"config": config, "text": text, "tokenizer": tokenizer, "focus": focus, **options}
 
 

@@ -10,7 +10,7 @@ import torch
 from hypothesis import given, settings
 
 from playground import Encoder, ModelConfig
-from playground.config import CHOICES
+from playground.config import CHOICES, POSITION_TABLES
 from tests.export.code.setups import TEXTS, TOKENIZERS, Arguments, arguments, export, setups
 from tests.export.code.written import complaints, run_here
 from tests.model.strategies import SWITCHES
@@ -43,6 +43,10 @@ def test_files_need_no_formatter_and_no_linter(tmp_path: Path) -> None:
     for i in range(2 * longest):
         fields: dict[str, Any] = {name: options[i % len(options)] for name, options in CHOICES.items()}
         fields |= {name: bool((i + k) % 2) for k, name in enumerate(SWITCHES)}
+        if fields["tied"] != "separate":
+            fields |= {"fused_qkv": False, "qk_norm": False}
+        if fields["positions"] not in POSITION_TABLES:
+            fields["position_join"] = "add"
         given = arguments(replace(SMALL, n_segments=i % 2, **fields), TEXTS[i % len(TEXTS)], TOKENIZERS[i % 4])
         written.append(export(causal=i % 3 == 0, **given).python())
     paths = [tmp_path / f"written_{i}.py" for i in range(len(written))]

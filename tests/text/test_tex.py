@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from playground.analysis.tex import factor, number, sum_of_products
+from playground.text.wording import factor, number, sum_of_products
 
 
 @pytest.mark.parametrize(
