@@ -272,7 +272,7 @@ OWN: dict[str, Param] = {
     "parameters_model": choice("sidebar", ("sidebar", *PRESETS)),
     "parameters_view": choice("components", ("components", "layers")),
     "parts_view": choice("one part away", ("one part away", LADDER)),
-    "parts_row": whole(12, 0, 23),
+    "parts_row": whole(12, 0, 25),
     "parts_rung": whole(8, 0, 10),
     "parts_column": whole(2, 0, 9),
     "tutorials_letter": choice("A", tuple(TITLES), tuple(LONG_TITLES.values())),

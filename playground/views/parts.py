@@ -48,6 +48,8 @@ VALUES: dict[tuple[str, Any], str] = {
     ("residual", False): "no residuals",
     ("causal", True): "causal mask",
     ("tied", "shared"): "shared Q and K",
+    ("tied", "merged"): "one map for Q and K",
+    ("position_join", "concatenate"): "concatenated sinusoids",
 }
 """Names of settings."""
 
@@ -97,7 +99,10 @@ def list_settings(spec: Spec) -> dict[str, Any]:
 
 def name_spec(spec: Spec) -> str:
     """Name an encoder by its changes, such as `no positions`."""
-    return ", ".join(_name_value(*setting) for setting in list_settings(spec).items()) or "base"
+    settings = list_settings(spec)
+    if "position_join" in settings:  # which names the positions too
+        settings.pop("positions", None)
+    return ", ".join(_name_value(*setting) for setting in settings.items()) or "base"
 
 
 def _name_value(setting: str, value: Any) -> str:

@@ -35,7 +35,8 @@ STOPS: dict[str, tuple[Any, ...]] = {
     "norm": ("layer", "rms", "none"),
     "residual": (True, False),
     "causal": (False, True),
-    "tied": ("separate", "shared"),
+    "tied": ("separate", "shared", "merged"),
+    "position_join": ("add", "concatenate"),
 }
 """The settings, and their values here."""
 
@@ -44,15 +45,17 @@ SEEDS = (0, 1, 2)
 
 
 def implied(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that follow from these: d_ff, a narrow stream's fewer heads, pre-norm's final norm."""
+    """The fields that follow from these: d_ff, a narrow stream's fewer heads, pre-norm's final norm, sines to join."""
     width = settings.get("d_model", BASE.d_model)
     width = width if isinstance(width, int) else BASE.d_model  # the config will refuse it
     placement, norm = (settings.get(name, getattr(BASE, name)) for name in ("norm_placement", "norm"))
-    follows = {
+    follows: dict[str, Any] = {
         "d_ff": 2 * width,
         "n_heads": max(1, min(BASE.n_heads, width // 2)),
         "final_norm": placement != "post" and norm != "none",
     }
+    if settings.get("position_join") == "concatenate":
+        follows["positions"] = "sinusoidal"
     return {name: value for name, value in follows.items() if name not in settings}
 
 
