@@ -85,7 +85,7 @@ def test_the_snippet_of_a_chart_shows_that_chart_alone_and_leads_back(visitor: V
     weights = visitor.array("attention_pattern")
     visitor.widget("attention_pattern_save_menu").get_by_role("button").click()
     reader = FrameReader()
-    snippet = visitor.page.get_by_test_id("stPopoverBody").locator("code").inner_text()
+    snippet = visitor.page.get_by_test_id("stPopoverBody").locator("pre code").inner_text()
     assert "&amp;" not in snippet, "where it is read as text, it opens the same"
     reader.feed(snippet)
     assert reader.attributes["title"]
