@@ -5,7 +5,7 @@ import html
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -127,7 +127,7 @@ def _put(shown: object) -> None:
 class HeadMaps:
     """Drawn heads; a notebook shows them."""
 
-    html: str
+    html: str = field(repr=False)
     """A whole page, with its script, that reads nothing else."""
     precision: float
     """How far a drawn weight near 1 is from the given one, at most; a smaller weight w: √w times as far."""

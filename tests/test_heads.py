@@ -44,6 +44,7 @@ def test_every_form_of_the_same_patterns_is_drawn_alike_and_to_the_stated_precis
     maps = heads(patterns, TOKENS)
     assert maps == heads(tensors, TOKENS) == heads(list(patterns), TOKENS) == heads(torch.stack(tensors), TOKENS)
     assert maps.precision < 2e-5
+    assert repr(maps) == f"HeadMaps(precision={maps.precision})"
     np.testing.assert_allclose(drawn_weights(maps)[0], patterns, atol=maps.precision)
     assert heads(patterns[0], TOKENS) == heads(patterns[:1], TOKENS)
     half = heads(torch.tensor(patterns).bfloat16(), TOKENS)
