@@ -139,7 +139,7 @@ def loss_table(encoder: Encoder, vectors: Tensor | None) -> Tensor:
         table = encoder.embed.tokens.weight
     else:
         raise InputError("This encoder has vocab_size=0, no token table: it has no next token to name.")
-    table = F.pad(table, (0, encoder.config.embedding_width - table.shape[1]))
+    table = encoder.embed.before_positions(table)
     return table if encoder.embed.project is None else encoder.embed.project(table)
 
 

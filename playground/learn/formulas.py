@@ -10,13 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from playground.charts.names import escape_markdown
 from playground.errors import InputError, list_nearest
 from playground.learn.quantities import QUANTITIES, Numbers
 from playground.limits import MAX_TOKENS
 from playground.link.opening import LinkedView
+from playground.text.data import read_table
 from playground.text.wording import quote_text
 from playground.words import say
 
@@ -155,9 +154,7 @@ def _find_quantity(path: str, places: list[Any], views: Mapping[str, LinkedView]
 
 # --- the numbers of a page, for whoever asks about one
 
-NUMBERS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
-    Path(__file__).with_name("numbers.yaml").read_text(encoding="utf-8")
-)
+NUMBERS: Mapping[str, Mapping[str, str]] = read_table(Path(__file__).with_name("numbers.yaml"))
 
 
 def list_numbers(view: LinkedView) -> dict[str, tuple[str, float]]:

@@ -177,12 +177,15 @@ class LessonStep(Record):
     @property
     def address(self) -> str:
         """The link that the step opens, if any."""
-        if self.own is not None:
-            return f"exercises?exercises_key={self.own.key}"
-        if self.exercise is None:
+        if self.asked is None:
             return self.link
         variant = f"&exercises_variant={self.variant}" if self.variant else ""
-        return f"exercises?exercises_key={self.exercise}{variant}"
+        return f"exercises?exercises_key={self.asked}{variant}"
+
+    @property
+    def asked(self) -> str | None:
+        """The key of its exercise, shipped or of its own."""
+        return self.exercise if self.own is None else self.own.key
 
     @property
     def has_task(self) -> bool:

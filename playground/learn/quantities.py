@@ -23,13 +23,11 @@ from playground.charts.names import token_names
 from playground.config import ModelConfig
 from playground.errors import InputError, list_nearest
 from playground.language.family import shares_of
-from playground.language.text import MASK
 from playground.link.kinds import write
-from playground.link.lab import Lab, once, run_sentence
+from playground.link.lab import Lab, fill_in, once, run_sentence
 from playground.link.opening import LinkedView
 from playground.link.params import RECIPE, TASK_TITLES, model_config, spec_of
 from playground.link.query import shape_to_train
-from playground.link.state import AFTER, BEFORE
 from playground.model import EncoderDecoder, Trace
 from playground.model.changes import Change
 from playground.model.positions import wavelengths
@@ -227,17 +225,6 @@ def _similarity(view: LinkedView, pooling: Pooling, one: int, other: int) -> flo
     return float(_depths(view.lab, view.values["similarity_list"]).similarity(pooling)[one, other])
 
 
-def _top_answer(view: LinkedView) -> float:
-    """Return the probability of the small English's likeliest word in the place of the hidden one."""
-    lab = view.lab
-    if not lab.weights.startswith((AFTER, BEFORE)) or MASK not in lab.run.tokens:
-        raise InputError("No word is hidden for the small English here.")
-    network = lab.source.english_network(lab.weights, lab.config, lab["seed"])
-    return float(
-        streams.logit_lens(lab.run, lab.run.tokens.index(MASK), network.encoder, network.network.head)[-1].max()
-    )
-
-
 _CROSS_POINTS = {"queries": "cross_attn.q", "keys": "cross_attn.k", "values": "cross_attn.v", "masked": "self_attn.q"}
 
 
@@ -358,7 +345,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
     "output.length": lambda view: np.median(streams.l2(view.run.arrays["final"][~view.run.padding])),
     "similarity": lambda view, *pair: _similarity(view, "mean", *pair),
     "similarity.padded": lambda view, *pair: _similarity(view, "mean with padding", *pair),
-    "answer.top": _top_answer,
+    "answer.top": lambda view: fill_in(view.lab)[-1].max(),  # of the small English, for the hidden word
     "cross.moves": _cross_moves,
     # text and link
     "tokens": lambda view: len(view.batch.tokens[view.lab.sentence]),

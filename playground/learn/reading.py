@@ -73,7 +73,7 @@ _MESSAGES = {"extra_forbidden": "there is no such name here", "missing": "this i
 def _describe(error: ValidationError) -> str:
     """Return the first error, unknown names before others."""
     first = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
-    message = _MESSAGES.get(first["type"], first["msg"].removeprefix("Value error, ").rstrip("."))
+    message = _MESSAGES.get(first["type"], first_message(error))
     where = f"`{'.'.join(map(str, first['loc']))}`: " if first["loc"] else ""
     return f"{where}{message}."
 

@@ -63,7 +63,7 @@ class Embeddings(nn.Module):
         (B, T), positions skip padding.
         """
         trace = or_untraced(trace)
-        x = trace.record("tokens", F.pad(x, (0, self.config.embedding_width - x.shape[-1])))
+        x = trace.record("tokens", self.before_positions(x))
         if self.config.has_position_table:
             x = x + self.position_vectors(x.shape[1], keys)
         if self.segments is not None:
@@ -88,7 +88,12 @@ class Embeddings(nn.Module):
             rows = self.positions(keys.cumsum(dim=1) * keys + first - 1)
         else:
             rows = self.positions.weight[first : first + n_tokens]
-        return F.pad(rows, (self.config.embedding_width - rows.shape[-1], 0))
+        return rows if self.config.position_join == "add" else F.pad(rows, (self.config.table_width, 0))
+
+    def before_positions(self, tokens: Tensor) -> Tensor:
+        """Return rows of tokens, (…, embedding_width): with zeros behind them where positions are concatenated."""
+        missing = self.config.embedding_width - tokens.shape[-1]
+        return F.pad(tokens, (0, missing)) if missing else tokens
 
     def position_table(self) -> Tensor | None:
         """The rows of tokens, (max_len, width), or None."""

@@ -80,11 +80,13 @@ def _find_in_cache(name: str, max_bytes: int, reason: str) -> Path:
 
 
 def _explain(name: str, error: Exception) -> str:
+    import httpx2  # what the hub sends its requests through
     from huggingface_hub import errors
 
     if isinstance(error, errors.OfflineModeIsEnabled):
         return "Downloads are switched off"
-    logger.warning("%s could not be downloaded: %r", name, error)
+    is_ours = not isinstance(error, OSError | httpx2.HTTPError)  # a mistake of the code, not of a network or a hub
+    logger.warning("%s could not be downloaded: %r", name, error, exc_info=error if is_ours else None)
     if isinstance(error, errors.RepositoryNotFoundError | errors.DisabledRepoError):
         return "The hub has no model of this name that everybody may read"
     return "The hub can't be reached"

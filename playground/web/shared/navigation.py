@@ -301,7 +301,7 @@ def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
             _button("next", say("lessons", "next"), "arrow_forward", partial(_go_to, number + 1), type=kind)
         else:
             _button("next", say("lessons", "all"), "arrow_forward", _open_lessons, type=kind)
-        if place.page and not (is_here and (step.page or step.exercise or step.own)):
+        if place.page and not (is_here and (step.page or step.asked)):
             label = say("lessons", "open", page=PAGES[place.page].title)
             _button("open", say("lessons", "restore") if is_here else label, "replay", _open_step)
         _button("end", say("lessons", "end"), "close", leave_lesson, help=say("lessons", "end.help"))

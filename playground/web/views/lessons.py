@@ -68,7 +68,7 @@ def _draw_begin_button(name: str, key: str = "") -> None:
 
 
 def _measure(lesson: Lesson) -> str:
-    counts = {"exercise": sum(bool(step.exercise or step.own) for step in lesson.steps), "minute": lesson.minutes}
+    counts = {"exercise": sum(step.asked is not None for step in lesson.steps), "minute": lesson.minutes}
     return " · ".join(
         [count_noun(len(lesson.steps), "step"), *(count_noun(n, name) for name, n in counts.items() if n)]
     )

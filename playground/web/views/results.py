@@ -52,8 +52,8 @@ def draw_code(lesson: Lesson) -> None:
 
 def _list_tasks(lesson: Lesson) -> Iterator[Task]:
     for number, step in enumerate(lesson.steps, start=1):
-        if key := step.exercise or (step.own and step.own.key):
-            yield Task(number, *find_attempt(key, step.variant))
+        if step.asked is not None:
+            yield Task(number, *find_attempt(step.asked, step.variant))
         elif step.has_task:
             yield navigation.find_task(number)
 
