@@ -19,9 +19,13 @@ from benchmarks.load.lesson import Record, attend, move_slider, train
 from benchmarks.load.memory_bound import memory_bound
 from benchmarks.server import processor_seconds, resident_bytes, serve
 from playground.web.server import read_settings
+from playground.web.start import TRAINING_AFTER
 
 QUIET = 20.0
 """Seconds after the last student has left, when memory is read for the last time."""
+
+REST = 3.0
+"""Seconds in which a server at rest does next to nothing."""
 
 SAMPLE = 10.0
 """Seconds between two readings of memory."""
@@ -52,6 +56,8 @@ def main() -> None:
 
 def measure(name: str, port: int, process_id: int | None, arguments: argparse.Namespace) -> None:
     """Hold a lesson, then a shorter one while some train; print both, and the memory once all have left."""
+    if process_id:
+        wait_for_rest(process_id)
     first = Record()
     asyncio.run(attend(port, first, time.monotonic() + 1, 1, seed=0))  # what the first visitor alone makes it load
     before = resident_bytes(process_id) if process_id else 0
@@ -67,6 +73,16 @@ def measure(name: str, port: int, process_id: int | None, arguments: argparse.Na
         time.sleep(QUIET)
         after = resident_bytes(process_id)
         print(f"memory before the lesson {before / 1e6:.0f} MB, {QUIET:.0f} s after it {after / 1e6:.0f} MB")
+
+
+def wait_for_rest(process_id: int) -> None:
+    """Wait until a server has prepared the first training too, as one that a class comes to has long ago."""
+    time.sleep(TRAINING_AFTER)
+    while True:
+        before = processor_seconds(process_id)
+        time.sleep(REST)
+        if processor_seconds(process_id) - before < 0.1 * REST:
+            return
 
 
 async def hold(visits: Sequence[Awaitable[None]], process_id: int | None) -> str:

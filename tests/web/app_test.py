@@ -15,6 +15,7 @@ from streamlit.util import calc_hash
 from playground import Encoder, ModelConfig, Trace
 from playground.link.params import ARCHITECTURE, DEFAULT_TEXT, FOCUS, FOLDS, write_all
 from playground.text import characters
+from playground.web.choices.setup import CHOICES
 from playground.web.sidebar.controls import EXPERT
 from playground.weights import checkpoint
 
@@ -108,9 +109,14 @@ def values(app: AppTest, *keys: str) -> dict[str, Any]:
     def value(key: str) -> Any:
         if key in FOCUS:
             return shown_focus(app)[key]
-        return shown[key].value if key in shown else app.session_state[key]
+        return shown[key].value if key in shown else chosen(app, key)
 
     return {key: value(key) for key in keys or ARCHITECTURE}
+
+
+def chosen(app: AppTest, key: str) -> Any:
+    """Return a parameter's value: the session's, or else the last moment's."""
+    return app.session_state[key] if key in app.session_state else app.session_state[CHOICES].moments[-1].values[key]
 
 
 def shown_focus(app: AppTest) -> dict[str, int]:

@@ -41,7 +41,7 @@ def open_page(page: str) -> None:
             st.session_state["encdec_source"] = "your text"
     is_new = is_first or choices.take_moment() != noted.moments[-1]
     sentences += _settle_choices()
-    choices.note_moment(sentences, page, is_new=is_new)
+    choices.note_moment(choices.take_moment(), sentences, page, is_new=is_new)
 
 
 def _unread_texts(*, is_first: bool, arrived: bool) -> Texts | None:
@@ -60,7 +60,7 @@ def follow_link(link: str) -> str:
     page, texts = split_link(link)
     texts = {"present": params.write_all(current_value("present")), **texts}
     sentences = [*_choose_linked(query.normalise(texts)), *_settle_choices()]
-    choices.note_moment(sentences, page, is_new=True)
+    choices.note_moment(choices.take_moment(), sentences, page, is_new=True)
     return page
 
 
@@ -141,8 +141,8 @@ def _missing_from_link(settled: Mapping[str, Any]) -> list[str]:
 
 def correct_address(guard: str = "address") -> None:
     """Note the choices for `Undo`, and write the open page's into the address; `guard` names the place."""
-    noted = session_choices()
-    choices.note_moment(is_new=is_fragment_rerun() and choices.take_moment() != noted.moments[-1])
+    noted, now = session_choices(), choices.take_moment()
+    choices.note_moment(now, is_new=is_fragment_rerun() and now != noted.moments[-1])
     texts = current_parameters()
     if noted.address_written[:2] != (noted.page, texts):
         noted.address_written = (noted.page, texts, moment())

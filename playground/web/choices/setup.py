@@ -1,6 +1,6 @@
 """What the visitor has chosen: moments, of which the last is the truth, and the `Lab` that computes it.
 
-A parameter lies in the session under its own key: in its widget, or as a plain value.
+A parameter lies in the session under its own key, in its widget or as a plain value; or in the last moment alone.
 """
 
 import secrets
@@ -110,10 +110,11 @@ def _read_values(session: Any, keys: Iterable[str]) -> dict[str, Any]:
 
 def set_values(values: Mapping[str, Any], *, by_second_field: bool = False) -> None:
     """Set parameters; query and key, if they are among them, are those of the text then."""
-    old = current_value("text")
-    st.session_state.update(values)
+    old = current_values({*values, "text"})
+    # Streamlit reads the whole session for each menu and field: what nobody has changed stays out of it.
+    st.session_state.update({key: value for key, value in values.items() if value != old[key]})
     if session_choices().moments:
-        note_replaced("text", old, by_second_field=by_second_field)
+        note_replaced("text", old["text"], by_second_field=by_second_field)
     if values.keys() & {"query", "key"}:
         note_focus_text()
 
@@ -147,9 +148,9 @@ def take_moment() -> Moment:
     return Moment(values | {key: tuple(values[key]) for key in _SEVERAL}, noted.pinned, noted.pair)
 
 
-def note_moment(notices: Sequence[str] = (), page: str = "", *, is_new: bool) -> None:
+def note_moment(now: Moment, notices: Sequence[str] = (), page: str = "", *, is_new: bool) -> None:
     """Note what is chosen now: as a new moment, or in the place of the last one."""
-    kept, now = session_choices().moments, take_moment()
+    kept = session_choices().moments
     last = replace(now, when=monotonic()) if is_new else kept.pop()
     is_other_network = now.values["run"] != last.values["run"]  # which the last notices said was missing
     said = (tuple(notices), page) if notices or is_other_network else (last.notices, last.page)

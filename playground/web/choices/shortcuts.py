@@ -15,7 +15,7 @@ from playground.text import split_sentences
 from playground.training.tasks import TASKS
 from playground.training.trained_network import TrainedNetwork
 from playground.web.choices import setup
-from playground.web.choices.setup import current_setup, current_value, keep_replaced
+from playground.web.choices.setup import current_setup, current_value, keep_replaced, session_choices
 from playground.web.session import caches
 from playground.words import say
 
@@ -53,7 +53,7 @@ def move_focus(**asked: object) -> None:
 def undo() -> None:
     """Bring back the moment before the last choice."""
     keep_replaced()
-    kept = setup.session_choices().moments
+    kept = session_choices().moments
     if len(kept) > 1 and setup.take_moment() == kept[-1]:
         kept.pop()
     setup.restore(kept[-1])
@@ -69,7 +69,7 @@ def reset_everything() -> None:
 def swap_pinned() -> None:
     """Pin the present settings, and choose those that were pinned."""
     keep_replaced()
-    pinned = setup.session_choices().pinned
+    pinned = session_choices().pinned
     if pinned is not None:
         setup.pin(current_setup().state.asked)
         choose_values(pinned)
@@ -142,7 +142,7 @@ def leave_minilm(key: str, value: Any) -> None:
     choose_english(**{key: value})
     setup.note_replaced("weights", "minilm")
     if current_value("text") != text:
-        setup.note_moment([say("sidebar", "text-replaced")], setup.session_choices().page, is_new=True)
+        setup.note_moment(setup.take_moment(), [say("sidebar", "text-replaced")], session_choices().page, is_new=True)
 
 
 def weights_chosen() -> None:
@@ -181,7 +181,7 @@ def back_to_minilm() -> None:
 
 def follow_move(key: str) -> None:
     """Move what follows a setting of the small English that the visitor has moved."""
-    before = setup.session_choices().moments[-1].values
+    before = session_choices().moments[-1].values
     old = params.english_defaults(before)
     new = params.english_defaults({**before, key: st.session_state[key]})
     following = [each for each in params.FOLLOWING if each != key and before[each] == old[each]]

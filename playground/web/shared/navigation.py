@@ -212,7 +212,7 @@ def _open_step() -> None:
     if place is None or not place.page:
         return
     if place.step.address:
-        kept = {key: st.session_state[key] for key in LESSON if key in st.session_state}
+        kept = {key: current_value(key) for key in LESSON}
         request_page(follow_link(place.step.address))
         st.session_state.update(kept)
     else:

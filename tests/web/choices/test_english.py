@@ -17,7 +17,7 @@ from playground.web.choices import setup
 from playground.web.session.services import ResultCache, other_services
 from playground.web.sidebar import weights_panels
 from playground.weights.store import NetworkStore
-from tests.web.app_test import SESSION, captions, open_page, press, prose, sentences, shown_focus, without_error, words
+from tests.web.app_test import SESSION, captions, open_page, press, sentences, shown_focus, values, without_error, words
 
 MASKED = "[MASK]".join(params.ENGLISH_TEXT.rsplit("animal", 1))
 
@@ -38,21 +38,17 @@ def offer(app: AppTest, key: str, value: Any) -> AppTest:
     return without_error(found.set_value(value).run())
 
 
-def shape(app: AppTest) -> dict[str, Any]:
-    return {key: app.session_state[key] for key in ARCHITECTURE}
-
-
 @pytest.mark.parametrize("moved", [{"n_layers": 1}, {"residual": False}])
 def test_moving_one_of_minilms_controls_opens_the_base_with_that_one_change_and_back(moved: dict[str, Any]) -> None:
     app = open_page("attention", layer=2, head=3)
     ((key, value),) = moved.items()
     offer(app, key, value)
     wanted = params.values_of(change(**moved))
-    assert shape(app) == {each: wanted[each] for each in ARCHITECTURE}
+    assert values(app) == {each: wanted[each] for each in ARCHITECTURE}
     assert (app.session_state["weights"], app.session_state["text"]) == ("english", params.ENGLISH_TEXT)
     without_error(press(app, "back_to_minilm"))
     assert (app.session_state["weights"], app.session_state["text"]) == ("minilm", DEFAULT_TEXT)
-    assert shape(app) == {each: SHARED[each].default for each in ARCHITECTURE}
+    assert values(app) == {each: SHARED[each].default for each in ARCHITECTURE}
     assert shown_focus(app) == {"layer": 2, "head": 3, "query": 10, "key": 2}
 
 
@@ -85,7 +81,7 @@ def test_the_answer_line_says_what_the_network_predicts(link: dict[str, Any]) ->
     app = without_error(open_page("attention", weights="english", **link))
     network = load_shipped(change(**{key: True if value == "true" else value for key, value in link.items()}))
     best = network.predict(MASKED)
-    assert f"{best[0][0]} {best[0][1]:.2f}" in prose(app)
+    assert f"{best[0][0]} {best[0][1]:.2f}" in words(app)
     told = open_link("?weights=english&" + "&".join(f"{key}={value}" for key, value in link.items()))
     assert told.batch.tokens[0][params.ENGLISH_PLACE] == "[MASK]"
     assert told.config == network.spec.config
@@ -143,4 +139,4 @@ def test_unknown_words_are_named_and_its_own_sentences_offered() -> None:
     assert "a, purple" in captions(app)
     without_error(press(app, "known_sentence_0"))
     assert "are new to it" not in captions(app)
-    assert "[?]" in prose(app)
+    assert "[?]" in words(app)

@@ -16,7 +16,7 @@ from playground.pages import PAGES
 from playground.presets import PRESETS
 from playground.training.tasks import TASKS
 from playground.tutorials import TUTORIALS, Topic
-from tests.web.app_test import component_data, open_page, press, values, without_error
+from tests.web.app_test import chosen, component_data, open_page, press, values, without_error
 
 TITLES = {path: page.title for path, page in PAGES.items()}
 
@@ -60,7 +60,7 @@ def test_a_topic_opens_what_it_promises_and_scrolls_there(letter: str, topic: To
         without_error(press(app, f"tutorials_open_{number}"))
     drawn = {key for message in messages for key in keys_of(message.delta)}
     assert app.title[0].value != "What is different in the tutorial that I follow?"
-    assert {key: app.session_state[key] for key in topic.settings} == topic.settings
+    assert {key: chosen(app, key) for key in topic.settings} == topic.settings
     assert component_data(app, "scroll_to").get("target", "") == topic.target
     assert topic.target in {"", *drawn}
     if topic == TUTORIALS["A"].topics[-1]:
