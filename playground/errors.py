@@ -60,11 +60,15 @@ class ClusterError(PlaygroundError, RuntimeError):
     """A run on other machines that failed."""
 
 
-def list_nearest(name: object, names: Iterable[str]) -> str:
-    """Return the end of a sentence on an unknown name: the nearest names, or the first ones."""
-    names = list(names)
-    nearest = get_close_matches(str(name)[:100], names)
-    return f"the nearest are {', '.join(nearest)}" if nearest else f"there are {', '.join(names[:20]) or 'none'}"
+def list_nearest(name: object, names: Iterable[str], where: str = "") -> str:
+    """Return the end of a sentence on an unknown name: the nearest in any case, or all, or some of many and `where`."""
+    every = {each.lower(): each for each in names}
+    nearest, known = get_close_matches(str(name)[:100].lower(), every), list(every.values())
+    if nearest:
+        return f"the nearest {'is' if len(nearest) == 1 else 'are'} {', '.join(every[each] for each in nearest)}"
+    if len(known) > 20:
+        return f"there are {len(known)}, such as {known[0]}, {known[len(known) // 2]}, {known[-1]}{where}"
+    return f"there are {', '.join(known) or 'none'}"
 
 
 UNEXPECTED = "Something went wrong while this was computed; what is behind it is in the server's log."

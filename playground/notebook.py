@@ -5,7 +5,7 @@ import html
 import json
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,16 +15,14 @@ import torch
 from playground.charts import palette
 from playground.charts.names import token_names
 from playground.errors import InputError
-from playground.link import open_link
-from playground.pages import PAGES
-from playground.text.wording import quote_text
+from playground.link import LinkedView, open_link
+from playground.text.wording import count_heads, count_noun, quote_text
 
 if TYPE_CHECKING:
     from playground.charts.chart import Item
     from playground.charts.draw import Drawn
     from playground.charts.figure import Array
     from playground.charts.scene import Scene
-    from playground.link import LinkedView
 
 MOST_TOKENS, MOST_WEIGHTS = 512, 20_000_000
 """Of a text, and of all heads, that are drawn."""
@@ -40,14 +38,10 @@ def show(link: "str | LinkedView") -> None:
     """Display what the page of a link shows, in a notebook; InputError if it is no link, or its page is no view."""
     from playground.views.all_views import VIEWS  # it needs Plotly and pandas, which the package itself does not
 
-    opened = open_link(link) if isinstance(link, str) else link
+    opened = link if isinstance(link, LinkedView) else open_link(link)
     view = VIEWS.get(opened.page)
     if view is None:
-        titles = ", ".join(PAGES[path].title for path in VIEWS)
-        raise InputError(
-            f"The page {PAGES[opened.page].title} can't be shown in a notebook yet: those that can are {titles}. "
-            "`open_link` has its run."
-        )
+        raise InputError(f"The page {opened.page} can't be shown in a notebook: those that can are {', '.join(VIEWS)}.")
     for notice in opened.notices:
         _display_text(notice)
     scene = view.scene(opened)
@@ -123,14 +117,20 @@ def _put(shown: object) -> None:
 # --- the attention of any model
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class HeadMaps:
     """Drawn heads; a notebook shows them."""
 
-    html: str = field(repr=False)
+    html: str
     """A whole page, with its script, that reads nothing else."""
     precision: float
     """How far a drawn weight near 1 is from the given one, at most; a smaller weight w: √w times as far."""
+    shape: tuple[int, ...]
+    """(L, H, Tq, Tk)"""
+
+    def __repr__(self) -> str:
+        (n_layers, n_heads, n_tokens, _), kilobytes = self.shape, len(self.html) // 1000 + 1
+        return f"{count_heads(n_layers, n_heads)}, {count_noun(n_tokens, 'token')}, {kilobytes:,} kB"
 
     def _repr_html_(self) -> str:
         options = 'title="Attention heads" sandbox="allow-scripts" style="width: 100%; height: 780px; border: 0"'
@@ -144,8 +144,8 @@ class HeadMaps:
 def heads(patterns: Any, tokens: Iterable[str], *, other: Any = None, keys: Iterable[str] | None = None) -> HeadMaps:
     """Draw every head of any model, and one of them large: its map, its lines, its difference to another.
 
-    Up to 12 × 12 heads of 128 tokens take 1 MB at most. The square roots of weights are rounded for that: to 1/65,535
-    if there are few, to 1/15 at the coarsest. The page shows beside each weight how exact it is.
+    Up to 12 × 12 heads of 128 tokens take 1 MB at most, twice that with `other`: square roots of weights are rounded
+    to 1/65,535 if there are few, to 1/15 at the coarsest. The page shows beside each weight how exact it is.
 
     Args:
         patterns: weights after the softmax, of torch or NumPy: (H, Tq, Tk), (L, H, Tq, Tk), or a list of layers, each
@@ -162,6 +162,9 @@ def heads(patterns: Any, tokens: Iterable[str], *, other: Any = None, keys: Iter
         shapes = " and ".join(str(each.shape) for each in given)
         raise InputError(f"`patterns` and `other` need one shape: these have {shapes}.")
     sets = np.stack(given).swapaxes(-1, -2)  # (1 or 2, L, H, Tk, Tq): columns, which are often alike, compress better
+    for listed in (tokens, tokens if keys is None else keys):
+        if isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise InputError("Tokens and keys are lists of names, such as text.split().")
     queries = list(tokens)
     names = {"keys": queries if keys is None else list(keys), "queries": queries}
     for (axis, listed), n in zip(names.items(), sets.shape[-2:], strict=True):
@@ -212,4 +215,4 @@ def _fill_page(data: dict[str, Any], sets: "Array") -> HeadMaps:
         filled = page.replace("{}", text.replace("<", "\\u003c"), 1)  # a token's `</script>` ends no script
         if len(html.escape(filled).encode()) <= most_bytes:
             break
-    return HeadMaps(filled, 1 / levels)
+    return HeadMaps(filled, 1 / levels, (*sets.shape[1:3], *sets.shape[:2:-1]))

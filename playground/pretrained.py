@@ -1,14 +1,16 @@
 """Trained encoders, found, checked and loaded: `load`."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, overload
 
-from playground.errors import InputError, PretrainedError
+from playground.errors import InputError, PretrainedError, list_nearest
 from playground.language.family import change, find_or_train
 from playground.language.network import EnglishNetwork
 from playground.model import Encoder
 from playground.text import Tokenizer
+from playground.text.wording import quote_word
 from playground.weights import checkpoint, hub
 from playground.weights.store import NetworkStore, default_folder
 
@@ -43,8 +45,20 @@ def load(source: str | os.PathLike[str] = "minilm", **settings: Any) -> tuple[En
     if source == "english":
         network = find_or_train(change(**settings), NetworkStore(default_folder()))
         return network, network.tokenizer
+    if not isinstance(source, str | os.PathLike):
+        raise InputError("load takes a folder or a name, such as minilm or owner/name.")
     if settings:
         raise InputError(f'Only load("english") takes settings such as {next(iter(settings))}.')
-    if isinstance(source, str) and source.count("/") == 1 and not Path(source).is_dir():
-        source = hub.fetch(source)
+    if isinstance(source, str):
+        check_source(source, ("minilm", "english"))
+        source = os.path.expanduser(source)
+        if source.count("/") == 1 and not Path(source).exists():
+            source = hub.fetch(source)
     return checkpoint.load(source)
+
+
+def check_source(source: str, names: Sequence[str]) -> None:
+    """Raise PretrainedError for a text that is none of these names, no path, and no name on the hub."""
+    if source not in names and "/" not in source and not Path(source).exists():
+        known = f"{list_nearest(source, names)}; a model on the hub is owner/name"
+        raise PretrainedError(f"No folder or set of weights is called {quote_word(source)}: {known}.")

@@ -18,8 +18,8 @@ from playground.errors import ConfigError, InputError, InterventionError, Unknow
 from playground.language.family import find_or_train
 from playground.language.network import EnglishNetwork, Spec
 from playground.language.text import VOCABULARY
-from playground.link.kinds import read_changes, read_param, write
-from playground.link.lab import Lab, Source, fill_in, pass_options, score_hidden, turn_on_text
+from playground.link.kinds import read_changes, read_param, write, write_changes
+from playground.link.lab import Lab, Source, fill_in, hidden_word, pass_options, score_hidden, turn_on_text
 from playground.link.opening import LinkedView, describe_cut
 from playground.link.params import ARCHITECTURE, LOCKED, SHARED, default_values, model_config, spec_of, values_of
 from playground.link.query import write_query
@@ -28,7 +28,7 @@ from playground.model import Encoder
 from playground.model.changes import SUBLAYERS
 from playground.notebook import show
 from playground.pages import PAGES, SITE
-from playground.pretrained import load
+from playground.pretrained import check_source, load
 from playground.runs import encoder_run
 from playground.runs.arrays import Array
 from playground.runs.budget import MAX_PARAMETERS
@@ -94,16 +94,18 @@ def _open_weights(weights: object) -> tuple[str, Loaded | None]:
         raise InputError("A model in memory comes with its tokenizer: weights=(model, tokenizer).")
     if weights in WEIGHTS:
         return str(weights), _minilm() if weights == "minilm" else None
-    if isinstance(weights, str) and "/" not in weights and not os.path.isdir(weights):
-        _check_name(weights, WEIGHTS, "folder or set of weights")
+    if isinstance(weights, str):
+        check_source(weights, WEIGHTS)
     return "mine", load(weights)
 
 
 def _read_settings(weights: str, settings: dict[str, Any]) -> dict[str, Any]:
     """Return settings as a state has them, but for the sizes, which need not be stops of a slider."""
-    decided = {"random": (), "english": ("tokenizer", "table_rows")}.get(weights, LOCKED)
+    decided = {"random": (), "english": ("tokenizer", "table_rows")}.get(weights, (*LOCKED, "seed"))
     for key, value in settings.items():
-        _check_name(key, SETTINGS, "setting")
+        _check_name(key, (*SETTINGS, "changes"), "setting")
+        if key == "mask" and weights != "english":
+            raise InputError('mask hides a word for weights="english" alone, which fills it in.')
         if key in decided:
             raise InputError(f'These weights decide {key}: weights="random" takes any.')
         if key not in ARCHITECTURE:
@@ -120,7 +122,9 @@ def read(text: str, *, weights: Weights = "minilm", changes: str = "", **setting
         text: one sentence a line, of which `sentence` chooses one, from 1. The small English guesses a [MASK].
         weights: "minilm"; "english", which is trained if nobody has; "random"; a folder or a name on the hub, as
             `pretrained.load` opens it; or (encoder, tokenizer), of the playground or of transformers.
-        changes: of the computation, as a link's `do` has them: "3.1:zero" switches head 1 of layer 3 off.
+        changes: with commas between them; layers, heads, tokens count from 0, `*` is all. 3.1:zero, 3.1:mean (head 1 of
+            layer 3), 3.attn:off, 3.ffn:off, 3.1:cut_4_7 (token 4 does not see 7), 3.1:weight_4_7_0.25, 3.*:hide_7,
+            3.1:uniform_4, positions:shuffle_7, 3.out:patch_4_2 (from sentence 2); `~0.5` behind one makes half of it.
         settings: by their names in a link, such as n_layers, positions, causal, seed, tokenizer, sentence, mask.
 
     Raises a PlaygroundError that says what would work: UnknownNameError, ConfigError, InputError, InterventionError,
@@ -133,14 +137,20 @@ def read(text: str, *, weights: Weights = "minilm", changes: str = "", **setting
         weights = "english"
     name, given = _open_weights(weights)
     chosen = _read_settings(name, settings) | {"text": text, "weights": name}
+    if not isinstance(changes, str):
+        raise InputError("changes is one text, such as '3.1:zero, 5.ffn:off'.")
     chosen["do"], wrong = read_changes(changes)
     if wrong:
-        raise InputError(f"changes={changes!r:.60} is not all changes such as '3.1:zero': docs/pages.md lists them.")
+        bad = next((item.strip() for item in changes.split(",") if read_changes(item)[1]), "a list of more than 64")
+        raise InputError(f"{bad!r:.60} is no change such as '3.1:zero': help(read) lists them.")
     values = {key: value for key, value in (default_values(chosen) | chosen).items() if key in SHARED}
     own: dict[str, Any] = {}
     if name == "mine" and given is not None:
         values |= {key: getattr(given[0].config, key) for key in ARCHITECTURE}
-        own = {"own_tokenizer": "own", "own_rows": given[0].config.vocab_size}
+        n_tokens, rows = given[1].vocab_size, given[0].config.vocab_size
+        own = {"own_tokenizer": "own", "own_rows": rows}
+        if 0 < rows < n_tokens:
+            raise InputError(f"Your tokenizer has {n_tokens:,} tokens, your model rows for {rows:,}.")
     model_config(values, 1)  # what cannot be built is said before anything is
     key = (BEFORE if values["untrained"] else AFTER) + spec_of(values).key if name == "english" else name
     reading = Reading(Lab(State(values, WeightsId(key), **own), _Source(given)))
@@ -186,9 +196,13 @@ class Reading:
     def __getitem__(self, point: str) -> Array:
         return self.run.arrays[point]
 
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.run.arrays)
+
     def __repr__(self) -> str:
-        weights = self.lab["weights"]
-        return self.run.describe(f"{'own weights' if weights == 'mine' else weights} on")
+        weights, changed = self.lab["weights"], write_changes(self.run.interventions)
+        subject = "own weights" if weights == "mine" else weights
+        return self.run.describe(f"{subject}{changed and f' (changed: {changed})'} on")
 
     def pattern(self, layer: int, head: int) -> "pd.DataFrame":
         """Return a head's attention, (queries, keys): each row adds up to 1."""
@@ -202,12 +216,14 @@ class Reading:
         return pd.DataFrame(weights, pd.Index(names, name="query"), pd.Index(names, name="key"))
 
     def answer(self, n: int = 5) -> list[tuple[str, float]]:
-        """Return the `n` likeliest words for the hidden one, with their probabilities; InputError if none is hidden."""
+        """Return the `n` likeliest words for a hidden one, with probabilities; only weights="english" name words."""
+        if not isinstance(n, int) or n < 1:
+            raise InputError(f"answer({n!r:.20}) is no number of words, such as 5.")
         probabilities = fill_in(self.lab)[-1]
         return [(VOCABULARY[i], float(probabilities[i])) for i in np.argsort(-probabilities, kind="stable")[:n]]
 
     def logit_lens(self) -> "pd.DataFrame":
-        """Return each word's probability at every depth, (L + 1, words), the likeliest first; raises as `answer`."""
+        """Return each word's probability at every depth, (L + 1, words), the likeliest first; of weights="english"."""
         import pandas as pd
 
         every = fill_in(self.lab)
@@ -252,6 +268,8 @@ class Reading:
             each if isinstance(each, str) else each.lab.text.sentences[each.lab.sentence] for each in (self, other)
         )
         lab = self.lab.at(self.lab.state.with_sentences((one, two))).without_changes
+        if lab.batch.tokens[0] == lab.batch.tokens[1]:
+            raise InputError("Both are the same sentence, so there is no difference to patch.")
         if not find_partners(lab.batch, 0):
             n, others = map(len, lab.batch.tokens)
             raise InputError(
@@ -287,6 +305,8 @@ class Reading:
             raise ConfigError("sentence", sentence, "is not in this text", (len(text.sentences),))
         for reason in self.lab.fitted_changes.reasons.values():
             raise InterventionError(reason)
+        if self.lab["mask"] >= 0 and hidden_word(self.lab) is None:
+            raise InputError(f"mask={self.lab['mask']} is no word's position: they are 1 to {len(self.tokens) - 2}.")
         yield from (*text.notes, *describe_cut(self.lab))
         self.run  # noqa: B018 - what cannot run is said at once
 
@@ -295,18 +315,19 @@ class Reading:
 
 
 def compare(one: Reading, other: Reading) -> "pd.DataFrame":
-    """Return how far two readings of the same tokens are apart, a row a point, layer by layer.
-
-    `share of length` is the largest relative change of a token's vector.
-    """
+    """Return how far two readings of the same tokens are apart, a row a point; shares are of the length in `one`."""
     from playground.views.compare import tabulate_differences
 
     if one.tokens != other.tokens:
         raise InputError("Two readings are compared token by token: both have to read the same ones.")
-    return tabulate_differences(compare_points(one.run, other.run)).set_index("point")
+    points, widths = compare_points(one.run, other.run), f"{one.config.d_model} and {other.config.d_model}"
+    if not points:
+        raise InputError(f"No point has the same shape in both: d_model is {widths}.")
+    return tabulate_differences(points).set_index("point")
 
 
-def diff(one: ModelConfig, other: ModelConfig) -> dict[str, tuple[Any, Any]]:
-    """Return the fields in which two architectures differ, each with both values."""
+def diff(one: ModelConfig | Reading, other: ModelConfig | Reading) -> dict[str, tuple[Any, Any]]:
+    """Return the fields in which two architectures differ, each with both values; a reading counts as its config."""
+    one, other = (getattr(each, "config", each) for each in (one, other))
     pairs = {field.name: (getattr(one, field.name), getattr(other, field.name)) for field in fields(ModelConfig)}
     return {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}

@@ -44,7 +44,7 @@ def test_every_form_of_the_same_patterns_is_drawn_alike_and_to_the_stated_precis
     maps = heads(patterns, TOKENS)
     assert maps == heads(tensors, TOKENS) == heads(list(patterns), TOKENS) == heads(torch.stack(tensors), TOKENS)
     assert maps.precision < 2e-5
-    assert repr(maps) == f"HeadMaps(precision={maps.precision})"
+    assert re.fullmatch(r"3 layers × 2 heads, 4 tokens, \d+ kB", repr(maps))
     np.testing.assert_allclose(drawn_weights(maps)[0], patterns, atol=maps.precision)
     assert heads(patterns[0], TOKENS) == heads(patterns[:1], TOKENS)
     half = heads(torch.tensor(patterns).bfloat16(), TOKENS)
@@ -76,18 +76,16 @@ P = random_patterns(2, 2, 4, 4)
     [
         (None, {}, r"shape \(\) .* one sentence.* attn_implementation='eager'"),
         ([np.stack([layer, layer]) for layer in P], {}, r"shape \(2, 2, 2, 4, 4\)"),
-        ([P[0], P[1, :1]], {}, "layers differ in shape"),
-        ("patterns", {}, "no arrays of numbers"),
+        ([P[0], P[1, :1]], {}, "layers differ in shape"), ("patterns", {}, "no arrays of numbers"),
         (P[..., :3], {}, "3 keys: give a list of 3 tokens, not of 4"),
-        (P, {"other": P[:1]}, r"one shape: these have \(2, 2, 4, 4\) and \(1, 2, 4, 4\)"),
-        (P * np.nan, {}, "NaN"),
-        (np.log(P), {}, "after the softmax"),
-        (np.zeros((1, 4, 513)), {"keys": ["a"] * 513}, "At most 512 tokens"),
+        (P, {"other": P[:1]}, r"one shape: these have \(2, 2, 4, 4\) and \(1, 2, 4, 4\)"), (P * np.nan, {}, "NaN"),
+        (np.log(P), {}, "after the softmax"), (np.zeros((1, 4, 513)), {"keys": ["a"] * 513}, "At most 512 tokens"),
+        (P, {"tokens": "The cat"}, "lists of names"), (P, {"tokens": None}, "lists of names"),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_drawn_is_a_sentence(patterns: Any, options: dict[str, Any], sentence: str) -> None:
     with pytest.raises(InputError, match=sentence):
-        heads(patterns, TOKENS, **options)
+        heads(patterns, **{"tokens": TOKENS} | options)
 
 
 def test_the_page_has_the_apps_colours_and_hostile_tokens_end_no_script(repository: Path) -> None:

@@ -4,7 +4,6 @@ import copy
 import json
 import pydoc
 import warnings
-from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -72,7 +71,8 @@ def test_every_point_is_that_of_a_trace_of_minilm() -> None:
     batch, trace = tokenizer.encode_batch([KEYS]), Trace()
     encoder(batch.ids, batch.mask, trace)
     reading = read(KEYS)
-    assert set(reading.points) == set(trace)
+    assert list(reading) == reading.points == list(trace)
+    assert "final" in reading
     for name, tensor in trace.items():
         np.testing.assert_allclose(reading[name], tensor[0].numpy(), atol=1e-5, err_msg=name)
 
@@ -91,6 +91,8 @@ def test_it_says_its_shapes_and_warns_of_what_it_leaves_out() -> None:
     shapes = "layers.0.attn.pattern (4, 9, 9), final (9, 16), …"
     sizes = f"2 layers × 4 heads, d_model 16; {len(small().points)} points: {shapes}"
     assert repr(small()) == f"own weights on 9 tokens: {' '.join(small().tokens)}\n{sizes}"
+    assert repr(small(changes="1.2:Zero, -0.1:zero")).startswith("own weights (changed: 1.2:zero) on 9 tokens: ")
+    assert repr(playground.count_parameters(CONFIG)) == "Count of 8,752 in 18 terms"
     trace = Trace()
     ENCODER(ids(), trace=trace)
     assert repr(trace).endswith("points: embed.tokens (1, 9, 16), embed.sum (1, 9, 16), …, final (1, 9, 16)")
@@ -169,7 +171,7 @@ def test_two_readings_and_two_architectures_are_compared() -> None:
     assert table.loc["final", "share of length"] == pytest.approx(expected, rel=1e-5)
     assert table.loc["final", "largest difference"] == pytest.approx(np.abs(after - before).max(), rel=1e-5)
     assert (table.loc[:"layers.1.attn.pattern", "largest difference"] == 0).all()
-    assert diff(CONFIG, ModelConfig(vocab_size=300, d_model=16, n_heads=4, n_layers=3, d_ff=24)) == {
+    assert diff(small(), ModelConfig(vocab_size=300, d_model=16, n_heads=4, n_layers=3, d_ff=24)) == {
         "n_layers": (2, 3), "norm_placement": ("pre", "post"), "final_norm": (True, False),
     }  # fmt: skip
 
@@ -196,7 +198,8 @@ def test_a_link_opens_what_was_read_and_a_page_is_shown(monkeypatch: pytest.Monk
     reading = read(KEYS, weights="english", mask=7, n_layers=1, causal=True, changes="0.1:zero,-0.2:zero")
     opened = open_link(reading.link)
     assert opened.notices == ()
-    np.testing.assert_array_equal(opened.run.arrays["final"], reading["final"])
+    np.testing.assert_array_equal(Reading(opened.lab)["final"], reading["final"])
+    assert repr(opened) == f"attention: english on “{KEYS}”; notices: ()"
     displayed: list[Any] = []
     monkeypatch.setattr(notebook, "_put", displayed.append)
     small().show("norms")
@@ -209,33 +212,52 @@ def test_a_link_opens_what_was_read_and_a_page_is_shown(monkeypatch: pytest.Monk
 # --- slips
 
 
-@pytest.mark.parametrize(
-    ("slip", "message"),
-    [
-        (lambda: read("a", weights="minlm"), "the nearest are minilm"),
-        (lambda: read("a", weights=ENCODER), r"weights=\(model, tokenizer\)"),  # type: ignore[arg-type]
-        (lambda: read(["a"]), "one text"),  # type: ignore[arg-type]
-        (lambda: read("a", n_layer=3), "the nearest are n_layers"),
-        (lambda: read("a", n_layers=3), "decide n_layers"),
-        (lambda: read("a", weights="random", d_model=24, n_heads=7), "6 or 8 would work"),
-        (lambda: read("a", weights="random", tokenizer="words"), "not one of its values"),
-        (lambda: small(" \n "), "empty"),
-        (lambda: small(sentence=2), "sentence=2 is not in this text; 1 would work"),
-        (lambda: small(changes="1.1:zer"), "1.1:zer"),
-        (lambda: small(changes="2.1:zero"), "layers are 0 to 1"),
-        (lambda: small()["layers.1.attn.patern"], r"the nearest are layers\.1\.attn\.pattern"),
-        (lambda: small().pattern(1, 4), "heads are 0 to 3"),
-        (lambda: small().effect_of("head"), "the nearest are heads"),
-        (lambda: small().effect_of("heads", on="right answers"), "No word is hidden"),
-        (lambda: small().patch("a box"), "these have 9 and 5"),
-        (lambda: small().show("norm"), "the nearest are norms"),
-        (lambda: small().answer(), "No word is hidden"),
-        (lambda: compare(small(), small(OTHER)), "same ones"),
-    ],
-)
-def test_a_slip_is_a_sentence_that_says_what_would_work(slip: Callable[[], object], message: str) -> None:
+SLIPS = r"""
+read("a", weights="minlm") | the nearest is minilm; a model on the hub is owner/name
+load("MiniLM") | the nearest is minilm; a model on the hub is owner/name
+read("a", weights=ENCODER) | weights=\(model, tokenizer\)
+read(["a"]) | one text
+read("a", n_layer=3) | the nearest are n_layers
+read("a", change="") | the nearest is changes
+read("a", n_layers=3) | decide n_layers
+read("a", seed=3) | decide seed
+read("a", mask=1) | mask hides a word for weights="english" alone
+read("a", weights="english", mask=9) | mask=9 is no word's position: they are 1 to 1
+read("a", weights="random", d_model=24, n_heads=7) | 6 or 8 would work
+read("a", weights="random", tokenizer="words") | not one of its values
+read("a", weights=(Encoder(CONFIG), load()[1])) | Your tokenizer has 30,522 tokens, your model rows for 300
+small(" \n ") | empty
+small(sentence=2) | sentence=2 is not in this text; 1 would work
+small(changes="1.1:zero, 1.1:zer") | ^'1.1:zer' is no change
+small(changes=["1.1:zero"]) | changes is one text
+small(changes="2.1:zero") | layers are 0 to 1
+small()["layers.1.attn.Q"] | the nearest are layers\.1\.attn\.q
+small()["layers.2.attn.q"] | There is no layer 2: the layers are 0 to 1
+small()["?"] | there are \d+, such as embed.tokens, .*, final; list
+small().pattern(1, 4) | heads are 0 to 3
+small().effect_of("head") | the nearest is heads
+small().effect_of("heads", on="right answers") | no head that names words
+small().patch("a box") | these have 9 and 5
+small().patch(TEXT) | Both are the same sentence
+small().show("norm") | the nearest is norms
+small().answer() | no head that names words: weights="english" has one
+small().answer(-1) | no number of words
+read("a", weights="english").answer() | No word is hidden
+compare(small(), small(OTHER)) | same ones
+compare(small(), read(TEXT, weights="random", tokenizer="char", d_model=8, n_heads=2)) | d_model is 16 and 8
+playground.count_parameters(ENCODER) | encoder\.config
+load(3) | a folder or a name
+load("~/no/such") | ^There is no folder /
+playground.show(3) | no link
+playground.show("results?seed=1") | those that can are overview, attention, norms
+"""
+"""What somebody types, and a part of the sentence that answers it."""
+
+
+@pytest.mark.parametrize(("slip", "message"), [line.split(" | ") for line in SLIPS.strip().splitlines()])
+def test_a_slip_is_a_sentence_that_says_what_would_work(slip: str, message: str) -> None:
     with pytest.raises(PlaygroundError, match=message):
-        slip()
+        eval(slip)
 
 
 def test_help_fits_on_two_screens_and_every_public_name_is_there() -> None:

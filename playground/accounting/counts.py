@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 from typing import Literal, TypeVar
 
 from playground.config import ModelConfig
+from playground.errors import InputError
 
 Component = Literal["embeddings", "attention", "feed_forward", "norms"]
 K = TypeVar("K", bound=Hashable)
@@ -28,7 +29,7 @@ class Term:
     count: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Count:
     """Terms and their sum."""
 
@@ -36,6 +37,9 @@ class Count:
 
     def __iter__(self) -> Iterator[Term]:
         return iter(self.terms)
+
+    def __repr__(self) -> str:
+        return f"Count of {self.total:,} in {len(self.terms)} terms"
 
     @cached_property
     def total(self) -> int:
@@ -53,6 +57,8 @@ class Count:
 @lru_cache(maxsize=256)
 def count_parameters(config: ModelConfig) -> Count:
     """Count an encoder's parameters; nothing is allocated."""
+    if not isinstance(config, ModelConfig):  # nor is one kept: the cache would hold on to an encoder
+        raise InputError("count_parameters takes a ModelConfig, such as encoder.config.")
     return Count(tuple(_stack(config, ("attn",))))
 
 

@@ -135,7 +135,7 @@ def read_changes(text: str) -> tuple[Changes, str | None]:
     items = [item for item in text.split(_SEPARATOR, MAX_CHANGES) if item]
     if len(items) > MAX_CHANGES:
         sentences.append(f"The link has more than {MAX_CHANGES} changes; only the first ones are made.")
-    for item in items[:MAX_CHANGES]:
+    for item in (item.strip().lower() for item in items[:MAX_CHANGES]):
         change = read_change(item.removeprefix(_OFF))
         if change is None:
             quoted = quote_text(item.removeprefix(_OFF), longest=24)

@@ -363,11 +363,11 @@ def score_hidden(lab: Lab, final: Array) -> Array:
 
 
 def _network_and_hidden(lab: Lab) -> tuple[EnglishNetwork, int, str]:
+    if not lab.weights.startswith((AFTER, BEFORE)):
+        raise InputError('These weights have no head that names words: weights="english" has one.')
     hidden = hidden_word(lab)
     if hidden is None:
-        raise InputError(
-            'No word is hidden: an encoder of the small English, weights="english", fills in one that is [MASK].'
-        )
+        raise InputError("No word is hidden: write [MASK] in its place, or let `mask` hide its position.")
     return lab.source.english_network(lab.weights, lab.config, lab["seed"]), *hidden
 
 

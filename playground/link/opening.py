@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from playground.config import ModelConfig
-from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError
+from playground.errors import InputError, PlaygroundError, PretrainedError, UnavailableError, list_nearest
 from playground.language.text import MASK
 from playground.limits import LINK_FIELDS
 from playground.link import params, query
@@ -24,7 +24,7 @@ from playground.runs.budget import MAX_PARAMETERS
 from playground.runs.encoder_run import Run
 from playground.text import Batch, split_sentences
 from playground.text.sentences import choose_pronoun
-from playground.text.wording import quote_text
+from playground.text.wording import quote_text, quote_word
 from playground.weights import checkpoint
 
 
@@ -77,7 +77,7 @@ def _choose_query(run: Run, ranks: NDArray[np.int_]) -> int:
     return int(np.flatnonzero(ranks == ranks.max())[-1]) if pronoun is None else pronoun
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LinkedView:
     """What a page shows: of a link, or of a visitor's session."""
 
@@ -92,6 +92,9 @@ class LinkedView:
     """Whether query and key are the link's own, or those of the default text."""
     pinned: "LinkedView | None" = None
     """The settings that are pinned beside these."""
+
+    def __repr__(self) -> str:
+        return f"{self.page}: {self.weights} on {quote_word(self.text[self.lab.sentence])}; notices: {self.notices}"
 
     @property
     def config(self) -> ModelConfig:
@@ -159,7 +162,17 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
     Raises InputError for what is no link, UnavailableError or PretrainedError for weights that are not here.
     """
     page, texts = split_link(link)
-    return open_texts(page, texts, weights=weights, max_parameters=max_parameters)
+    view = open_texts(page, texts, weights=weights, max_parameters=max_parameters)
+    return replace(view, notices=(*_describe_page(link, texts), *view.notices))
+
+
+def _describe_page(link: str, texts: Texts) -> Iterator[str]:
+    path = re.sub(r"^[\w+.-]+://[^/]*", "", re.split(r"[?#]", link.strip())[0])
+    name = "" if "=" in path else path.rpartition("/")[2]  # the app may stand in a folder, whose address ends with a /
+    if name and name not in {*PAGES, *MOVED}:
+        yield f"There is no page {quote_text(name, longest=24)}, so Start is shown: {list_nearest(name, PAGES)}."
+    if not name and not texts:
+        yield "The link names no page and no setting, so Start is shown with its defaults."
 
 
 def open_texts(

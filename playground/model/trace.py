@@ -1,6 +1,7 @@
 """What a forward pass computed, by name, returned to the caller."""
 
 import copy
+import re
 from collections.abc import Callable, ItemsView, Iterator, Mapping
 from typing import TypeVar
 
@@ -15,7 +16,11 @@ class ByName(dict[str, T]):
     """Tensors or arrays by their names in a trace."""
 
     def __missing__(self, name: str) -> T:
-        raise UnknownNameError(f"Nothing here is called {name!r}: {list_nearest(name, self)}.")
+        numbers = [int(each.split(".")[1]) for each in self if each.startswith("layers.")]
+        found = re.match(r"layers\.(-?\d+)\.", str(name))
+        if found and numbers and not 0 <= int(found[1]) <= max(numbers):
+            raise UnknownNameError(f"There is no layer {found[1]:.20}: the layers are 0 to {max(numbers)}.")
+        raise UnknownNameError(f"Nothing here is called {name!r}: {list_nearest(name, self, '; list(…) has all')}.")
 
 
 class Trace(Mapping[str, Tensor]):

@@ -148,7 +148,7 @@ def _download_minilm() -> Path:
             logger.exception("The download of %s failed", MINILM_REPOSITORY)
         raise PretrainedError(
             f"The trained weights are not on this machine and could not be downloaded; {HOW_TO_GET_MINILM}."
-        ) from error
+        ) from None
     return Path(path).parent
 
 
@@ -157,7 +157,7 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise PretrainedError(f"{path} is missing or can't be read: {error.strerror}.") from error
+        raise PretrainedError(f"{path} is missing or can't be read: {error.strerror}.") from None
     digest, expected = hashlib.sha256(content).hexdigest(), published.get(path.name)
     if expected not in (None, digest):
         raise PretrainedError(
@@ -169,15 +169,13 @@ def _read_published(path: Path, published: Mapping[str, str]) -> bytes:
 def list_weights(folder: Path) -> list[Path]:
     """Return the files with a folder's weights; PretrainedError if there are none."""
     if not folder.is_dir():
-        raise PretrainedError(f"There is no folder {folder}. A name on the model hub has two parts: owner/name.")
+        none = f"There is no folder {folder}; a model on the hub is owner/name."
+        raise PretrainedError(f"{folder} is a file: give its folder." if folder.is_file() else none)
     parts = sorted(folder.glob(SHARDS))
     if (folder / WEIGHTS).is_file() or not parts:
         parts = [folder / WEIGHTS]
     if not parts[0].is_file() and (folder / "pytorch_model.bin").is_file():
-        raise PretrainedError(
-            f"{folder} has its weights as a pickle, which may run any code and is never opened: save them with "
-            "safetensors.torch.save_file."
-        )
+        raise PretrainedError(f"{folder} has a pickle, not read: `model.save_pretrained(folder)` saves safetensors.")
     return parts
 
 
@@ -186,7 +184,7 @@ def _read_weights(path: Path, published: Mapping[str, str]) -> dict[str, Tensor]
     try:
         tensors = name_aliases(safetensors.torch.load(content), read_metadata(content))
     except SafetensorError as error:
-        raise PretrainedError(f"{path} is damaged: {error}.") from error
+        raise PretrainedError(f"{path} is damaged: {error}.") from None
     return {name: tensor for name, tensor in tensors.items() if tensor.dtype != torch.bool}
 
 
@@ -196,7 +194,7 @@ def read_config_file(path: Path, published: Mapping[str, str]) -> tuple[ModelCon
     try:
         return read_config(given)
     except PretrainedError as error:
-        raise PretrainedError(f"{path} can't be used: {error}") from error
+        raise PretrainedError(f"{path} can't be used: {error}") from None
 
 
 def _read_json_file(path: Path, published: Mapping[str, str]) -> Any:
@@ -204,13 +202,15 @@ def _read_json_file(path: Path, published: Mapping[str, str]) -> Any:
     try:
         return read_json(content)
     except ValueError as error:
-        raise PretrainedError(f"{path} can't be read as JSON: {error}.") from error
+        raise PretrainedError(f"{path} can't be read as JSON: {error}.") from None
 
 
 def read_tokenizer_file(folder: Path, published: Mapping[str, str]) -> bytes:
     """Return a folder's tokenizer.json, or one that is made of BERT's vocab.txt; raises PretrainedError."""
-    if (folder / VOCABULARY).is_file() or not (folder / WORDS).is_file():
+    if (folder / VOCABULARY).is_file():
         return _read_published(folder / VOCABULARY, published)
+    if not (folder / WORDS).is_file():
+        raise PretrainedError(f"{folder} has no {VOCABULARY}: `tokenizer.save_pretrained(folder)` writes it.")
     settings: dict[str, Any] = {}
     for path in (folder / CONFIG, folder / WORDS_CONFIG):
         found = _read_json_file(path, {}) if path.is_file() else {}
@@ -218,7 +218,7 @@ def read_tokenizer_file(folder: Path, published: Mapping[str, str]) -> bytes:
     try:
         return describe_wordpiece(_read_published(folder / WORDS, {}), settings)
     except InputError as error:
-        raise PretrainedError(f"{folder / WORDS} can't be used: {error}.") from error
+        raise PretrainedError(f"{folder / WORDS} can't be used: {error}.") from None
 
 
 def _read_tokenizer(folder: Path, published: Mapping[str, str], config: ModelConfig) -> Tokenizer:
@@ -226,7 +226,7 @@ def _read_tokenizer(folder: Path, published: Mapping[str, str], config: ModelCon
     try:
         tokenizer = published_tokenizer(content, is_known=VOCABULARY in published)
     except InputError as error:
-        raise PretrainedError(f"{folder / VOCABULARY} is damaged: {error}.") from error
+        raise PretrainedError(f"{folder / VOCABULARY} is damaged: {error}.") from None
     if tokenizer.vocab_size > config.vocab_size:
         n, most = f"{tokenizer.vocab_size:,}", f"{config.vocab_size:,}"
         raise PretrainedError(f"The tokenizer in {folder} has {n} tokens, more than the {most} of its {CONFIG}.")

@@ -26,10 +26,10 @@ def check_name(name: str) -> None:
 
     try:
         validate_repo_id(name if "/" in name else "")
-    except HFValidationError as error:
+    except HFValidationError:
         raise InputError(
             f"{quote_text(name)} is no folder, and no name on the model hub, such as google/bert_uncased_L-2_H-128_A-2."
-        ) from error
+        ) from None
 
 
 def fetch(name: str, max_bytes: int = MAX_BYTES) -> Path:
@@ -45,7 +45,8 @@ def fetch(name: str, max_bytes: int = MAX_BYTES) -> Path:
     except PretrainedError:
         raise
     except Exception as error:  # the cache may have the model
-        return _find_in_cache(name, max_bytes, _explain(name, error))
+        reason = _explain(name, error)
+    return _find_in_cache(name, max_bytes, reason)
 
 
 def _download(name: str, max_bytes: int) -> Path:
@@ -61,7 +62,7 @@ def _download(name: str, max_bytes: int) -> Path:
     try:
         checkpoint.read_config_file(config, {})
     except PretrainedError as error:
-        raise PretrainedError(str(error).replace(str(config), f"The {CONFIG} of {name}")) from error
+        raise PretrainedError(str(error).replace(str(config), f"The {CONFIG} of {name}")) from None
     folder = config.parent  # named after its revision
     for file in files:
         hf_hub_download(name, file, revision=folder.name, token=False, etag_timeout=DOWNLOAD_TIMEOUT)
@@ -71,7 +72,7 @@ def _download(name: str, max_bytes: int) -> Path:
 def _find_in_cache(name: str, max_bytes: int, reason: str) -> Path:
     from huggingface_hub import try_to_load_from_cache
 
-    cached, there = try_to_load_from_cache(name, CONFIG), f"{reason}, and in this machine's cache {name}"
+    cached, there = try_to_load_from_cache(name, CONFIG), f"There is no folder {name}, {reason}, and the cache's copy"
     if not isinstance(cached, str):
         raise PretrainedError(f"{there} is missing.")
     folder = Path(cached).parent
@@ -84,12 +85,12 @@ def _explain(name: str, error: Exception) -> str:
     from huggingface_hub import errors
 
     if isinstance(error, errors.OfflineModeIsEnabled):
-        return "Downloads are switched off"
-    is_ours = not isinstance(error, OSError | httpx2.HTTPError)  # a mistake of the code, not of a network or a hub
-    logger.warning("%s could not be downloaded: %r", name, error, exc_info=error if is_ours else None)
+        return "downloads are switched off"
+    if not isinstance(error, OSError | httpx2.HTTPError):  # a mistake of the code, not of a network or a hub
+        logger.warning("%s could not be downloaded", name, exc_info=error)
     if isinstance(error, errors.RepositoryNotFoundError | errors.DisabledRepoError):
-        return "The hub has no model of this name that everybody may read"
-    return "The hub can't be reached"
+        return "the hub has no model of this name that everybody may read"
+    return "the hub can't be reached"
 
 
 def _choose_files(name: str, sizes: Mapping[str, int], max_bytes: int) -> list[str]:
@@ -97,7 +98,7 @@ def _choose_files(name: str, sizes: Mapping[str, int], max_bytes: int) -> list[s
     weights = matching(sizes, WEIGHTS) or matching(sizes, checkpoint.SHARDS)
     tokenizer = matching(sizes, VOCABULARY) or matching(sizes, WORDS)
     if not weights and any(matching(sizes, pattern) for pattern in _PICKLES):
-        raise PretrainedError(f"{name} has only a pickle, which can run code: not read.")
+        raise PretrainedError(f"{name} has only a pickle, not read: `model.save_pretrained(folder)` saves safetensors.")
     needed = {CONFIG: CONFIG in sizes, WEIGHTS: weights, f"{VOCABULARY}, nor BERT's {WORDS}": tokenizer}
     missing = next((file for file, found in needed.items() if not found), None)
     if missing is not None:

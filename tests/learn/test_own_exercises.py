@@ -61,12 +61,9 @@ def test_it_is_checked_as_a_shipped_one() -> None:
     assert variant.truth == 64 / 4
     assert variant.view.text == ("{a} cat",)
     answers = {
-        "16.4": "",
-        "15.4": "That is not what comes out.",
-        "17": "Nearly.",
-        "64": "Divide by the heads.",
+        "16.4": "", "15.4": "That is not what comes out.", "17": "Nearly.", "64": "Divide by the heads.",
         "32": "There are four.",
-    }
+    }  # fmt: skip
     assert {given: variant.check(variant.read(given)) for given in answers} == answers
     assert variant.explanation == "It is 16."
     assert variant.exercise.shown == ["parameter_breakdown"]
@@ -124,7 +121,7 @@ def test_the_likeliest_answer_is_the_networks_own() -> None:
     text = "the keys near the old box [MASK] rusty ."
     view = open_link(f"attention?weights=english&text={text}&mask=-1")
     assert QUANTITIES["answer.top"](view) == pytest.approx(network.predict(text, 1)[0][1], rel=1e-4)
-    with pytest.raises(InputError, match="No word is hidden"):
+    with pytest.raises(InputError, match="no head that names words"):
         QUANTITIES["answer.top"](open_link("attention?"))
 
 

@@ -23,30 +23,12 @@ from playground.training.tasks import make_data
 Floats = NDArray[np.float64]
 
 SMALL = {
-    "weights": "random",
-    "tokenizer": "word",
-    "text": "a dog barks at the moon\nbirds sing",
-    "d_model": "32",
-    "n_heads": "4",
-    "n_layers": "2",
-    "d_ff": "64",
-    "positions": "sinusoidal",
-    "embedding_norm": "false",
-    "n_segments": "0",
-    "layer": "0",
-    "head": "1",
-    "query": "2",
-    "key": "4",
-    "gradient_layers": "3",
-    "training_task": "Copy",
-    "training_length": "5",
-    "training_n_symbols": "4",
-    "training_n_train": "64",
-    "training_steps": "10",
-    "training_batch_size": "8",
-    "training_warmup": "10",
-    "training_label_smoothing": "0.2",
-}
+    "weights": "random", "tokenizer": "word", "text": "a dog barks at the moon\nbirds sing", "d_model": "32",
+    "n_heads": "4", "n_layers": "2", "d_ff": "64", "positions": "sinusoidal", "embedding_norm": "false",
+    "n_segments": "0", "layer": "0", "head": "1", "query": "2", "key": "4", "gradient_layers": "3",
+    "training_task": "Copy", "training_length": "5", "training_n_symbols": "4", "training_n_train": "64",
+    "training_steps": "10", "training_batch_size": "8", "training_warmup": "10", "training_label_smoothing": "0.2",
+}  # fmt: skip
 
 
 def state(**changed: str) -> LinkedView:

@@ -13,25 +13,19 @@ from playground.model.changes import Change
 from playground.runs.encoder_run import run
 
 EXAMPLES: dict[str, Change] = {
-    "3.1:zero": Change("zero", 3, 1),
-    "3.*:zero~0.5": Change("zero", 3, strength=0.5),
-    "0.11:mean": Change("mean", 0, 11),
-    "2.attn:off": Change("off", 2, None, ("attn",)),
+    "3.1:zero": Change("zero", 3, 1), "3.*:zero~0.5": Change("zero", 3, strength=0.5),
+    "0.11:mean": Change("mean", 0, 11), "2.attn:off": Change("off", 2, None, ("attn",)),
     "2.ffn:off~0.25": Change("off", 2, None, ("ffn",), strength=0.25),
     "3.1:cut_4_7": Change("weight", 3, 1, (4, 7, 0.0)),
     "3.1:force_4_7_after": Change("weight_after", 3, 1, (4, 7, 1.0)),
-    "3.*:weight_4_7_0.25": Change("weight", 3, None, (4, 7, 0.25)),
-    "3.1:hide_7": Change("hide", 3, 1, (7,)),
-    "3.*:hide_7~0.5": Change("hide", 3, None, (7,), strength=0.5),
-    "3.1:uniform_4": Change("uniform", 3, 1, (4,)),
-    "3.*:diagonal_*": Change("diagonal", 3, None, (None,)),
-    "3.1:copy_4_0": Change("copy", 3, 1, (4, 0)),
+    "3.*:weight_4_7_0.25": Change("weight", 3, None, (4, 7, 0.25)), "3.1:hide_7": Change("hide", 3, 1, (7,)),
+    "3.*:hide_7~0.5": Change("hide", 3, None, (7,), strength=0.5), "3.1:uniform_4": Change("uniform", 3, 1, (4,)),
+    "3.*:diagonal_*": Change("diagonal", 3, None, (None,)), "3.1:copy_4_0": Change("copy", 3, 1, (4, 0)),
     "positions:shuffle_7": Change("shuffle", args=(7,)),
     "embed:patch_4_2": Change("patch", None, None, ("embed", 4, 1)),
     "3.mid:patch_*_1": Change("patch", 3, None, ("mid", None, 0)),
-    "3.1.z:patch_4_2": Change("patch", 3, 1, ("z", 4, 1)),
-    "3.z:patch_4_2": Change("patch", 3, None, ("z", 4, 1)),
-}
+    "3.1.z:patch_4_2": Change("patch", 3, 1, ("z", 4, 1)), "3.z:patch_4_2": Change("patch", 3, None, ("z", 4, 1)),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "change"), EXAMPLES.items())

@@ -51,23 +51,12 @@ def test_junk_becomes_a_value_of_the_parameter_with_a_sentence(junk: str) -> Non
 @pytest.mark.parametrize(
     ("key", "text", "value"),
     [
-        ("d_model", "13", 15),
-        ("d_model", "1e400", 12_288),
-        ("d_model", "inf", 12_288),
-        ("d_model", "-inf", 8),
-        ("d_model", "-7", 8),
-        ("n_layers", "13.5", 12),
-        ("norm_eps", "0", 1e-12),
-        ("seed", "-1", 0),
-        ("seed", "2147483648", 2**31 - 1),
-        ("sentence", "0", 1),
-        ("vocab_size", "12", 300),
-        ("table_rows", "9999", 10_000),
-        ("table_rows", "-3", 0),
-        ("norms_norm", "194", 193),
-        ("layer", "96", 95),
+        ("d_model", "13", 15), ("d_model", "1e400", 12_288), ("d_model", "inf", 12_288), ("d_model", "-inf", 8),
+        ("d_model", "-7", 8), ("n_layers", "13.5", 12), ("norm_eps", "0", 1e-12), ("seed", "-1", 0),
+        ("seed", "2147483648", 2**31 - 1), ("sentence", "0", 1), ("vocab_size", "12", 300),
+        ("table_rows", "9999", 10_000), ("table_rows", "-3", 0), ("norms_norm", "194", 193), ("layer", "96", 95),
     ],
-)
+)  # fmt: skip
 def test_a_number_outside_becomes_the_nearest_inside(key: str, text: str, value: float) -> None:
     read_value, sentence = read(key, [text])
     assert read_value == value

@@ -91,18 +91,25 @@ def test_the_pinned_side_is_a_view_of_its_own() -> None:
     assert pinned.focus.query == 1, "the nearest token that this side has"
 
 
+@pytest.mark.parametrize(
+    ("link", "told"),
+    [
+        ("https://example.com", "names no page and no setting"),
+        ("http://host/atention?layer=3", "There is no page “atention”, so Start is shown: the nearest is attention."),
+        ("http://host/course/?layer=3", ""), ("layer=3", ""),
+    ],
+)  # fmt: skip
+def test_a_page_that_is_not_there_is_told(link: str, told: str) -> None:
+    assert told in "".join(open_link(link).notices)
+    assert len(open_link(link).notices) == bool(told)
+
+
 def test_what_is_repaired_is_told_and_nothing_else_is_lost() -> None:
     view = open_link(f"{SMALL}&n_heads=5&norm=junk&seed=3&n_layer=7&v=1&layer=9&head=9&b_n_heads=5&b_seed=x")
     assert (view.config.n_heads, view.config.norm, view.values["seed"]) == (4, "layer", 3)
     assert (view.focus.layer, view.focus.head) == (1, 3)
-    for part in (
-        "n_heads=5",
-        "norm=“junk”",
-        "“n_layer”",
-        "another version",
-        "In the pinned settings: n_heads=5",
-        "In the pinned settings: The link's seed=“x”",
-    ):
+    parts = ("n_heads=5", "norm=“junk”", "“n_layer”", "another version")
+    for part in (*parts, "In the pinned settings: n_heads=5", "In the pinned settings: The link's seed=“x”"):
         assert sum(part in notice for notice in view.notices) >= 1, part
     assert all(notice.endswith(".") for notice in view.notices)
 
@@ -127,19 +134,14 @@ def test_a_written_link_opens_as_what_was_written(values: dict[str, Any], pinned
 @pytest.mark.parametrize(
     ("link", "error", "told"),
     [
-        ("", InputError, "no link"),
-        (None, InputError, "no link"),
-        ("hello", InputError, "hello"),
-        ("javascript:alert(1)", InputError, "no link"),
-        ("file:///etc/passwd?seed=1", InputError, "no link"),
-        ("&".join(["seed=1"] * 2000), InputError, "damaged"),
-        ("text=" + "a" * 300_000, InputError, "300,005"),
-        ("?text=", InputError, "empty"),
-        ("?text=%20%0A%00", InputError, "empty"),
+        ("", InputError, "no link"), (None, InputError, "no link"), ("hello", InputError, "hello"),
+        ("javascript:alert(1)", InputError, "no link"), ("file:///etc/passwd?seed=1", InputError, "no link"),
+        ("&".join(["seed=1"] * 2000), InputError, "damaged"), ("text=" + "a" * 300_000, InputError, "300,005"),
+        ("?text=", InputError, "empty"), ("?text=%20%0A%00", InputError, "empty"),
         ("?weights=mine", UnavailableError, "file"),
         ("?weights=trained+here&untrained=true", UnavailableError, "trained"),
     ],
-)
+)  # fmt: skip
 def test_what_is_no_view_is_refused_in_a_sentence(link: Any, error: type[PlaygroundError], told: str) -> None:
     with pytest.raises(error) as refusal:
         open_link(link)

@@ -82,9 +82,12 @@ def test_a_missing_or_damaged_file_is_named(folder: Path, name: str) -> None:
         path.unlink()
         if content is not None:
             path.write_bytes(whole[: len(whole) // 2] if content == b"half" else content)
-        with pytest.raises(PretrainedError, match=name):
+        with pytest.raises(PretrainedError, match=name) as caught:
             load(folder)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
         path.write_bytes(whole)
+    with pytest.raises(PretrainedError, match=f"{name} is a file: give its folder"):
+        load(path)
 
 
 @pytest.mark.parametrize(
