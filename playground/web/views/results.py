@@ -89,11 +89,10 @@ def _open_file(file: UploadedFile) -> None:
 
 
 def _choose_lesson(lessons: Sequence[Sequence[Received]]) -> Sequence[Received]:
-    firsts = ((each[0].result, str(len(each))) for each in lessons)
-    names = [say("results", "lesson-name", title=one.title, version=one.lesson[:4], n=n) for one, n in firsts]
-    several, label = len(lessons) > 1, say("results", "lesson")
-    number = st.selectbox(label, range(len(names)), format_func=names.__getitem__) if several else 0
-    return lessons[number]
+    firsts = ((each[0].result, len(each)) for each in lessons)
+    names = [say("results", "lesson-name", title=one.title, lesson=one.lesson, n=n) for one, n in firsts]
+    label, places = say("results", "lesson"), range(len(names))
+    return lessons[st.selectbox(label, places, format_func=names.__getitem__) if len(lessons) > 1 else 0]
 
 
 def _describe(received: Sequence[Received]) -> str:

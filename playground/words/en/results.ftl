@@ -11,7 +11,7 @@ codes = Codes, one a line
 file = Or a file with codes: text or CSV
 stored = The server keeps nothing of this, and no link holds it.
 lesson = Lesson
-lesson-name = { $title }, version { $version } ({ $n })
+lesson-name = { $title }, version { $lesson } ({ $n })
 
 tries = How many students found each answer, and at which try since they opened the page. A step to do counts as try 1.
     .axis = students
