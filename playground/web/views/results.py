@@ -103,7 +103,6 @@ def _describe(received: Sequence[Received]) -> str:
         "answer",
         n=len(received),
         finished=sum(each.result.n_found == len(result.tasks) for each in received),
-        tasks=len(result.tasks),
         title=escape_markdown(result.title),
         step=hardest,
         least=len(received) - counts[hardest],

@@ -12,7 +12,7 @@ all = All lessons
 stranger = Written by the author of this link.
 link = The link for your students:
 results = What your class found: Results
-file = File
+file = Save file
 edit = Edit a copy
 
 editor = Set a page up as your students should see it, come back, and add it as a step. A reload loses this draft: save its file.

@@ -6,7 +6,7 @@ name = Name or number, if your teacher wants one
 
 heading = What did the class find?
 invitation = The last step of a lesson gives every student a code. Paste the codes below, and see **who found which answers, at which try**.
-answer = **{ $finished }** of { $n } students found all { $tasks } answers of “{ $title }”. Found least: step { $step }, by **{ $least }**. Not signed: **{ $unsigned }**.
+answer = All answers of “{ $title }”: found by **{ $finished }** of **{ $n }**. Found least: step { $step }, by **{ $least }**. Not signed: **{ $unsigned }**.
 codes = Codes, one a line
 file = Or a file with codes: text or CSV
 stored = The server keeps nothing of this, and no link holds it.

@@ -48,7 +48,7 @@ def test_a_class_is_a_chart_a_table_and_a_sentence_and_no_link_holds_it() -> Non
     app = working(open_page("results"))
     assert "Paste the codes" in answer(app)
     app = paste(app, "\n".join([*a_class(), a_class()[7], a_class()[0][:40]]))
-    assert "of 60 students found all 2 answers of “Mine”. Found least: step 3, by **6**. Not signed: **0" in answer(app)
+    assert "All answers of “Mine”: found by **6** of **60**. Found least: step 3, by **6**. Not signed" in answer(app)
     assert {bar["name"]: array([bar], name="x").tolist() for bar in charts(app)["results_tries"]} == {
         "try 1": [30, 6], "try 2": [20, 0], "try 3": [4, 0], "try 4 or later": [3, 0],
         "earlier, unchecked": [2, 0], "not found": [1, 54],
@@ -63,7 +63,7 @@ def test_a_class_is_a_chart_a_table_and_a_sentence_and_no_link_holds_it() -> Non
         app = paste(app, write_code(change(title="[a](b)")))
     assert "has no key" in captions(app)
     assert "signed" not in table(app, "name")
-    assert r"\[a\]\(b\)”. Found least: step 5, by **0**. Not signed: **1**" in answer(app)
+    assert r"\[a\]\(b\)”: found by **0** of **1**. Found least: step 5, by **0**. Not signed: **1**" in answer(app)
 
 
 def test_a_file_takes_the_place_of_what_was_pasted_and_a_second_lesson_is_chosen() -> None:
@@ -100,6 +100,7 @@ def test_an_answer_given_up_or_of_an_earlier_session_is_told_apart_and_words_alo
     app.session_state["_exercises"] = {"results": {"number-of-heads": "found"}}
     app.session_state["lesson_code"] = True
     assert read_code(working(app.run()).code[0].value).result.tasks == (Task(1, 0, "found"),)
+    assert "earlier session: **found**" in answer(app)
     app.session_state["_exercises"] = {("number-of-heads", 0): Attempt(tries=2)}
     app = press(working(app.run()), "exercise_give_up")
     assert read_code(app.code[0].value).result.tasks == (Task(1, 2, "given up"),)
