@@ -258,7 +258,7 @@ def _draw_end() -> None:
     if _draft().steps and not st.session_state[_IS_WRONG]:
         st.caption(say("lessons", "link"))
         link = f"{navigation.current_server()}/lessons?{urlencode({'lesson': code})}"
-        st.code(link, language=None, wrap_lines=True)
+        st.code(link, language=None, wrap_lines=True, height=120)
         with st.container(horizontal=True, vertical_alignment="center"):
             st.link_button(say("lessons", "look"), link, type="primary", icon=":material/open_in_new:")
             results, icon = navigation.page_named("results"), ":material/bar_chart:"
