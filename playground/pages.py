@@ -32,9 +32,9 @@ class Page:
         return f"{self.prefix or self.path}_"
 
     @property
-    def shows_changes(self) -> bool:
-        """Whether it shows the visitor's changes."""
-        return not (self.own_networks or self.untouched)
+    def hides_changes(self) -> bool:
+        """Whether it shows the visitor's architecture or text without their changes."""
+        return self.untouched or (self.own_networks and self.runs_text)
 
 
 def _apart(path: str, title: str, group: str, prefix: str = "", exports: str = "encoder") -> Page:

@@ -96,9 +96,7 @@ class OwnExercise(Record):
     link: Annotated[Link, Field(min_length=1)]
     question: Text
     answer: Number
-    wrong: Annotated[list[WrongAnswer], Field(max_length=2), AfterValidator(_fill_up)] = Field(
-        [], validate_default=True
-    )
+    wrong: Annotated[list[WrongAnswer], Field(max_length=2), AfterValidator(_fill_up)] = _fill_up([])
     """Two; empty ones do not count."""
     explanation: Conclusion = ""
     shows_chart: bool = True
@@ -308,8 +306,8 @@ def check_own(own: OwnExercise, source: Source | None = None) -> Iterator[str]:
     for number, wrong in enumerate(own.wrong, start=1):
         if bool(wrong.answer) != bool(wrong.feedback):
             yield f"Wrong answer {number} needs a number and feedback."
-        elif wrong.answer and variant.is_right(read_number(variant.compute(wrong.answer), wrong.answer)):
-            yield f"Wrong answer {number} is right: it is within the tolerance."
+        elif wrong.answer and variant.check(read_number(variant.compute(wrong.answer), wrong.answer)) != wrong.feedback:
+            yield f"Wrong answer {number} is within the tolerance of the right one, or of the other."
 
 
 def main(arguments: Sequence[str]) -> int:

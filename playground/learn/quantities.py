@@ -324,6 +324,7 @@ QUANTITIES: dict[str, Callable[..., Any]] = {
         view, *at
     ),
     "effect": _effect,
+    "moved": lambda view: sentence_change(view.lab.without_changes.run, view.run),  # by the changes
     # the weight of the link's head, query and key
     "weight": lambda view: _focus_weights(view)[view.focus.key],
     "weight.tempered": lambda view, percent: _focus_row(view, 100 / percent)[view.focus.key],

@@ -74,7 +74,8 @@ def _describe(error: ValidationError) -> str:
     """Return the first error, unknown names before others."""
     first = min(error.errors(include_url=False), key=lambda each: each["type"] != "extra_forbidden")
     message = _MESSAGES.get(first["type"], first_message(error))
-    where = f"`{'.'.join(map(str, first['loc']))}`: " if first["loc"] else ""
+    places = [str(place + 1 if isinstance(place, int) else place) for place in first["loc"]]
+    where = f"`{'.'.join(places)}`: " if places else ""
     return f"{where}{message}."
 
 

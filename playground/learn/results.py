@@ -111,7 +111,7 @@ def read_code(code: str, key: str = "") -> Received:
         unpacked = unpack(content, _MAX_JSON, zdict=_DICTIONARY) if len(content) <= _MAX_CODE else None
         return Received(Result.model_validate_json(unpacked or b""), is_signed=bool(key and signature))
     except ValueError as error:  # pydantic's among them
-        raise InputError("This code is damaged: copy all of it.") from error
+        raise InputError("This code is damaged, or two stand in one word.") from error
 
 
 def read_codes(text: str, key: str = "") -> tuple[list[Received], dict[int, str]]:

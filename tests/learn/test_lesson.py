@@ -121,7 +121,7 @@ def test_a_link_may_be_pasted_whole(server: str) -> None:
         ("link: attention?text=dogs bark&layer=2", "page: nowhere", "there is no page “nowhere”"),
         ("focus[key] == 1", "trained > 0.5", "train nothing"),
         ("focus[key] == 1", "focus[key] == 1\n    guess: [{text: x, when: 1 == 1}]", "not both"),
-        ("| .2f", "| .2q", "steps.1.conclusion"),
+        ("| .2f", "| .2q", "steps.2.conclusion"),
         ("pattern[2,1,0,1]", "patern[2]", "the nearest are pattern"),
         ("It is {=", "{= 1}" * 8 + "{=", "at most 8 numbers"),
     ],

@@ -51,6 +51,7 @@ def check(**changed: Any) -> list[str]:
 def test_it_travels_in_the_link_and_in_the_file_and_keeps_its_key() -> None:
     lesson = read_lesson(FILE)
     assert decode_lesson(encode_lesson(lesson)) == lesson == read_lesson(write_lesson(lesson))
+    assert "wrong" not in write_lesson(Lesson(title="x", steps=[LessonStep(own=own(wrong=[WrongAnswer()] * 2))]))
     moved = lesson.model_copy(update={"steps": [LessonStep(words="Before it."), *lesson.steps]})
     assert lesson.steps[0].address == moved.steps[1].address == f"exercises?exercises_key={own().key}"
     assert own(question="How deep?").key != own().key
@@ -72,11 +73,10 @@ def test_it_is_checked_as_a_shipped_one() -> None:
 
 def test_what_does_not_hold_is_told() -> None:
     wrong = [WrongAnswer(answer="16.2", feedback="No."), WrongAnswer(answer="3")]
+    near = "Step 1: Wrong answer 1 is within the tolerance of the right one, or of the other."
     assert check() == check(wrong=[WrongAnswer()]) == []
-    assert check(wrong=wrong) == [
-        "Step 1: Wrong answer 1 is right: it is within the tolerance.",
-        "Step 1: Wrong answer 2 needs a number and feedback.",
-    ]
+    assert check(wrong=wrong) == [near, "Step 1: Wrong answer 2 needs a number and feedback."]
+    assert "Wrong answer 2" in check(wrong=[own().wrong[0], WrongAnswer(answer="63.9", feedback="No.")])[0]
     assert "no quantity" not in check(truth="pattern[9,9,9,9]")[0]
     assert check(truth="weight.most_token") == ["Step 1: `weight.most_token` gives no number here."]
     assert check(truth="1e999") == ["Step 1: `1e999` gives no number here."]

@@ -37,7 +37,7 @@ explanation: It is {= config[d_model] / config[n_heads] | .0f}.
         ("n_heads: 4", "heads: 4", "no parameter “heads”"),
         ("kind: number", "kind: guess", "`answer`: Input tag 'guess'"),
         ("config[d_model] / config[n_heads]\n", "config[d_model] /\n", "`answer.number.truth`: "),
-        ("near(answer, {width})", "nearly(answer)", "`mistakes.0.when`: There is no quantity `nearly`"),
+        ("near(answer, {width})", "nearly(answer)", "`mistakes.1.when`: There is no quantity `nearly`"),
         ("{width})", "{depth})", "no case has depth"),
         ("hints: [One., Two.]", "hints: [One., Two., Three.]", "at most 2"),
         ("cases: [{width: 64}, {width: 32}]", "cases: [{width: 64}, {depth: 32}]", "same names"),

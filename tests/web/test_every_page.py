@@ -34,9 +34,9 @@ def test_changes_are_named_and_counted_where_they_show_and_every_chart_has_one_c
     assert [chip["text"] for chip in chips] == CHANGES.replace("-", "").split(",")
     assert [chip["is_on"] for chip in chips] == [True, False, True, True, True]
     assert [bool(chip["reason"]) for chip in chips] == [False, False, True, False, False]
-    shows = pages.PAGES[page.replace("_", "-")].shows_changes
-    assert ("3 changes" in captions(app)) <= shows
-    assert ("without these changes" in captions(app)) != shows
+    hides = pages.PAGES[page.replace("_", "-")].hides_changes
+    assert not ("3 changes" in captions(app) and hides)
+    assert ("without these changes" in captions(app)) == hides
     menus = [one.proto.id.rsplit("-", 1)[-1] for one in app.get("popover") if one.proto.id.endswith("_save_menu")]
     assert len(set(menus)) == len(menus)
     assert {f"{chart}_save_menu" for chart in charts(app)} <= set(menus)

@@ -229,6 +229,7 @@ def _guess(option: int) -> None:
 
 def _open_lessons() -> None:
     leave_lesson()
+    st.session_state["exercises_key"] = ""  # which may have been the lesson's own
     request_page("lessons")
 
 
@@ -296,15 +297,13 @@ def _draw_ways(place: Place, *, is_here: bool, is_next_first: bool) -> None:
     with st.container(key="lesson_buttons", horizontal=True, vertical_alignment="center", gap="small"):
         st.caption(f"**{place.lesson.title}** · {say('lessons', 'step', number=number, n=n)}", width="content")
         _button("back", say("lessons", "back"), "arrow_back", partial(_go_to, number - 1), disabled=number == 1)
-        kind = "primary" if is_next_first else "secondary"
         if number < n:
+            kind = "primary" if is_next_first else "secondary"
             _button("next", say("lessons", "next"), "arrow_forward", partial(_go_to, number + 1), type=kind)
-        else:
-            _button("next", say("lessons", "all"), "arrow_forward", _open_lessons, type=kind)
         if place.page and not (is_here and (step.page or step.asked)):
             label = say("lessons", "open", page=PAGES[place.page].title)
             _button("open", say("lessons", "restore") if is_here else label, "replay", _open_step)
-        _button("end", say("lessons", "end"), "close", leave_lesson, help=say("lessons", "end.help"))
+        _button("end", say("lessons", "end"), "close", _open_lessons, help=say("lessons", "end.help"))
 
 
 def _button(name: str, label: str, icon: str, on_click: Callable[[], None], **options: Any) -> None:

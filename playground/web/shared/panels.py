@@ -196,7 +196,7 @@ def draw_change_chips() -> None:
             look = partial(shortcuts.choose_places, whatif_view="what followed")
             if _draw_button("followed", ":material/arrow_forward:", look):
                 st.switch_page(page_named("what-if"), query_params={})
-    if fitted.applied and not page.shows_changes:
+    if fitted.applied and page.hides_changes:
         st.caption(say("frame", "no-changes"))
 
 

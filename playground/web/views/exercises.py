@@ -173,15 +173,17 @@ def pose_variant(key: str, number: int, _exercise: Exercise | None = None) -> Va
 
 def _draw_exercise(exercise: Exercise, number: int) -> None:
     with st.container(key="exercise_top"):
-        _button("list", "arrow_back", partial(_open, ""), "tertiary")
+        if exercise.key in shipped_exercises():
+            _button("list", "arrow_back", partial(_open, ""), "tertiary")
         panels.draw_heading(Variant(exercise, number).fill(exercise.title))
     with panels.explain_errors():
         variant = pose_variant(exercise.key, number, exercise)
     _check_answer(variant)
     attempt = _attempt(variant)
     is_over = attempt.outcome != "open"
-    render([Paragraph(_describe(attempt), "answer")])
-    st.caption(say("exercises", "about", level=exercise.level, topic=exercise.topic))
+    known = find_attempt(exercise.key, number)[1]  # also in an earlier session, as the browser says
+    told = _describe(attempt) if known == attempt.outcome else say("exercises", "earlier", outcome=known)
+    render([Paragraph(told, "answer")])
     st.header(f":material/help: {say('exercises', 'question')}", anchor=False)
     st.markdown(variant.fill(exercise.question))
     with panels.explain_errors(), st.spinner(say("exercises", "computing")):

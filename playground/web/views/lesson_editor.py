@@ -14,34 +14,40 @@ from playground.errors import InputError, PlaygroundError, UnavailableError
 from playground.learn.answers import parse_number, write_answer
 from playground.learn.exercise import Variant
 from playground.learn.formulas import NUMBERS, list_numbers
-from playground.learn.lesson import Lesson, LessonStep, OwnExercise, check_own, encode_lesson
+from playground.learn.lesson import Lesson, LessonStep, OwnExercise, check_own, encode_lesson, write_lesson
 from playground.learn.reading import first_message
 from playground.link.opening import open_texts, split_link
-from playground.link.params import LESSON, MAX_LESSON, MAX_STEPS
+from playground.link.params import LESSON, MAX_STEPS
 from playground.link.query import VERSION, Texts
 from playground.pages import PAGES
 from playground.text.wording import upper_first
 from playground.web.choices.open_page import current_parameters
+from playground.web.choices.setup import session_choices
 from playground.web.session import caches
+from playground.web.shared import navigation
 from playground.words import say
 
-_DRAFT = "_lesson_draft"
+DRAFT = "_lesson_draft"
 """Session key of the `Lesson` that is written."""
+
+_IS_WRONG = "_lesson_draft_is_wrong"
+"""Session key: whether this run has found something that a lesson can't be sent with."""
 
 _FIELD = "draft_field_"
 """What the keys of its fields begin with."""
+
+_NAMES = {path: page.title for path, page in PAGES.items() if path not in ("exercises", "lessons")}
+"""Of the pages that a step may open."""
 
 _Path = tuple[str | int, ...]
 """Of a field in the draft, such as `("steps", 2, "words")`."""
 
 
-def has_draft() -> bool:
-    """Return whether a lesson is being written in this session."""
-    return st.session_state.get(_DRAFT) is not None
-
-
-def draw_editor(finish: Callable[[str], None]) -> None:
-    """Draw the draft's fields and steps, and what it has become; `finish` takes its code."""
+def draw_editor() -> None:
+    """Draw the draft's fields and steps, its file and its link."""
+    st.session_state[_IS_WRONG] = False
+    if DRAFT not in st.session_state:
+        begin_draft()
     st.markdown(say("lessons", "editor"))
     _draw_field(st.text_input, ("title",), max_chars=80)
     _draw_field(st.text_input, ("about",), max_chars=300)
@@ -50,19 +56,24 @@ def draw_editor(finish: Callable[[str], None]) -> None:
             _draw_step(number, step)
     if len(_draft().steps) < MAX_STEPS:
         _draw_new_step()
-    _draw_end(finish)
+    _draw_end()
+
+
+def _refuse(reason: object) -> None:
+    st.session_state[_IS_WRONG] = True
+    st.error(escape_markdown(reason))
 
 
 def _draft() -> Lesson:
-    found: Lesson = st.session_state.get(_DRAFT) or Lesson(title=say("lessons", "new"))
+    found: Lesson = st.session_state[DRAFT]
     return found
 
 
-def begin_draft(draft: Lesson | None) -> None:
-    """Edit a lesson, or none any more; every field shows what it holds then."""
+def begin_draft(draft: Lesson | None = None) -> None:
+    """Edit a lesson, or a new one; every field shows what it holds then."""
     for key in [key for key in st.session_state if str(key).startswith(_FIELD)]:
         del st.session_state[key]
-    st.session_state[_DRAFT] = draft
+    st.session_state[DRAFT] = draft or Lesson(title=say("lessons", "new"))
 
 
 # --- fields: what can't be stays in its field, with the reason, and the draft is as before
@@ -84,8 +95,8 @@ def _replace(path: _Path, value: Any) -> Lesson:
     """Return the draft with another value in one field; raises `InputError`."""
     values: dict[str, Any] = _draft().model_dump()
     *above, name = path
-    with suppress(InputError):
-        value = repr(parse_number(value)) if name == "answer" and isinstance(value, str) else value
+    if name == "answer" and value:
+        value = repr(parse_number(value))
     _find(values, above)[name] = value
     try:
         return Lesson.model_validate(values)
@@ -102,12 +113,12 @@ def _draw_field(widget: Callable[..., Any], path: _Path, label: str = "", **opti
         try:
             _replace(path, typed)
         except InputError as error:
-            st.error(escape_markdown(error))
+            _refuse(error)
 
 
 def _change(path: _Path) -> None:
     with suppress(InputError, KeyError):  # a press that came first has moved the steps
-        st.session_state[_DRAFT] = _replace(path, st.session_state[_key(path)])
+        st.session_state[DRAFT] = _replace(path, st.session_state[_key(path)])
 
 
 # --- steps
@@ -134,7 +145,7 @@ def _draw_step(number: int, step: LessonStep) -> None:
         try:
             _draw_question(number, step.own)
         except PlaygroundError as error:
-            st.error(escape_markdown(error))
+            _refuse(error)
 
 
 def _move(number: int, to: int | None) -> None:
@@ -147,10 +158,9 @@ def _move(number: int, to: int | None) -> None:
 
 def _draw_new_step() -> None:
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        names = {path: page.title for path, page in PAGES.items() if path not in ("exercises", "lessons")}
-        page = st.selectbox(
-            say("lessons", "page"), list(names), format_func=names.__getitem__, key="draft_page", width=240
-        )
+        if (last := session_choices().address_written[0]) in _NAMES:  # the visitor comes from there
+            st.session_state["draft_page"] = last
+        page = st.selectbox(say("lessons", "page"), _NAMES, format_func=_NAMES.__getitem__, key="draft_page", width=240)
         asked = [
             st.button(say("lessons", f"add-{kind}"), key=f"draft_add_{kind}", icon=f":material/{icon}:", disabled=off)
             for kind, icon, off in (("page", "add", False), ("question", "help", page not in NUMBERS))
@@ -189,7 +199,7 @@ def _begin_question(page: str, texts: Texts) -> dict[str, Any]:
     if not numbers:
         raise InputError(say("lessons", "no-numbers"))
     formula, (name, _) = next(iter(numbers.items()))
-    return {"link": link, "question": _ask(name), "answer": {"kind": "number", "truth": formula}}
+    return {"link": link, "question": _ask(name), "answer": {"kind": "number", "truth": formula, "tolerance": 0.05}}
 
 
 def _ask(name: str) -> str:
@@ -218,8 +228,8 @@ def _draw_question(at: int, own: OwnExercise) -> None:
     truth: float = Variant(own.pose(), 0, caches.APP).truth
     margin = max(own.answer.tolerance * abs(truth), own.answer.within)
     st.caption(say("lessons", "truth", number=write_answer(truth), margin=write_answer(margin)))
-    for sentence in check_own(own, caches.APP):
-        st.warning(escape_markdown(sentence))
+    for sentence in () if st.session_state[_IS_WRONG] else check_own(own, caches.APP):
+        _refuse(sentence)
 
 
 def _choose_number(path: _Path, names: Mapping[str, str]) -> None:
@@ -235,15 +245,21 @@ def _choose_number(path: _Path, names: Mapping[str, str]) -> None:
 # --- the end
 
 
-def _draw_end(finish: Callable[[str], None]) -> None:
-    code = ""
+def _draw_end() -> None:
+    with st.container(key="draft_end", horizontal=True):
+        save: dict[str, Any] = {"icon": ":material/download:", "on_click": "ignore", "key": "draft_save"}
+        st.download_button(say("lessons", "file"), write_lesson(_draft()), "lesson.yaml", **save)
+        drop: dict[str, Any] = {"icon": ":material/delete:", "on_click": begin_draft, "key": "draft_discard"}
+        st.button(say("lessons", "discard"), type="tertiary", **drop)
     try:
         code = encode_lesson(_draft())
-        st.caption(say("lessons", "size", n=len(code), most=MAX_LESSON))
     except InputError as error:
-        st.error(escape_markdown(error))
-    with st.container(horizontal=True):
-        done: dict[str, Any] = {"type": "primary", "icon": ":material/link:", "disabled": not (code and _draft().steps)}
-        st.button(say("lessons", "finish"), key="draft_finish", on_click=finish, args=(code,), **done)
-        drop: dict[str, Any] = {"type": "tertiary", "icon": ":material/delete:", "disabled": not has_draft()}
-        st.button(say("lessons", "discard"), key="draft_discard", on_click=begin_draft, args=(None,), **drop)
+        _refuse(error)
+    if _draft().steps and not st.session_state[_IS_WRONG]:
+        st.caption(say("lessons", "link"))
+        link = f"{navigation.current_server()}/lessons?{urlencode({'lesson': code})}"
+        st.code(link, language=None, wrap_lines=True, height=120)
+        with st.container(horizontal=True, vertical_alignment="center"):
+            st.link_button(say("lessons", "look"), link, type="primary", icon=":material/open_in_new:")
+            results, icon = navigation.page_named("results"), ":material/bar_chart:"
+            st.page_link(results, label=say("lessons", "results"), icon=icon, width="content")

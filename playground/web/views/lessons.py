@@ -1,8 +1,7 @@
-"""The page Lessons: a list of those that are there, or one of them with its link."""
+"""The page Lessons: a list of those that are there, or one of them."""
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlencode
 
 import streamlit as st
 from streamlit.runtime.uploaded_file_manager import UploadedFile
@@ -10,39 +9,29 @@ from streamlit.runtime.uploaded_file_manager import UploadedFile
 from playground.charts.chart import Paragraph
 from playground.charts.names import escape_markdown
 from playground.errors import InputError
-from playground.learn.lesson import (
-    Lesson,
-    encode_lesson,
-    find_lesson,
-    is_code,
-    read_lesson,
-    shipped_lessons,
-    write_lesson,
-)
+from playground.learn.lesson import Lesson, find_lesson, is_code, read_lesson, shipped_lessons
 from playground.text.wording import count_noun
 from playground.web.choices.setup import current_value
 from playground.web.components import request_scroll
 from playground.web.shared import navigation, panels, saving
 from playground.web.shared.renderer import render
-from playground.web.views.lesson_editor import begin_draft, draw_editor, has_draft
+from playground.web.views.lesson_editor import DRAFT, begin_draft, draw_editor
 from playground.words import say
 
-_TOP = "lessons_top"
-"""Key of what the page scrolls to."""
+_TOP, _OWN = "lessons_top", "lesson_own"
+"""Keys of what the page scrolls to."""
 
 
 def draw_lessons() -> None:
     """Draw the whole page: the lesson that the link names, else the list."""
     name = st.session_state["lesson"] = str(current_value("lesson"))  # no widget has it
+    if not name:
+        _draw_list()
+        return
     try:
-        lesson = find_lesson(name) if name else None
+        _draw_lesson(name, find_lesson(name))
     except InputError as error:
         _draw_list(escape_markdown(error))
-        return
-    if lesson is None:
-        _draw_list()
-    else:
-        _draw_lesson(name, lesson)
 
 
 def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = False) -> None:
@@ -57,13 +46,12 @@ def draw_cards(lessons: Mapping[str, Lesson], key: str, *, has_link: bool = Fals
                 with st.container(horizontal=True):
                     _draw_begin_button(name)
                     if has_link:
-                        label = say("lessons", "link-and-file")
+                        label = say("lessons", "look")
                         st.button(label, key=f"look_{name}", type="tertiary", on_click=_open, args=(name,))
 
 
 def _draw_begin_button(name: str, key: str = "") -> None:
-    begin, icon = navigation.begin_lesson, ":material/play_arrow:"
-    label = say("lessons", "begin")
+    label, icon, begin = say("lessons", "begin"), ":material/play_arrow:", navigation.begin_lesson
     st.button(label, key=key or f"begin_{name}", type="primary", icon=icon, on_click=begin, args=(name,))
 
 
@@ -83,10 +71,10 @@ def _draw_list(problem: str = "") -> None:
     if problem:
         st.warning(problem)
     draw_cards(lessons, "lessons_cards", has_link=True)
-    panel = st.expander(say("lessons", "own"), has_draft(), key="lesson_own", on_change="rerun")
+    panel = st.expander(say("lessons", "own"), DRAFT in st.session_state, key=_OWN, on_change="rerun")
     with panel:
         if panel.open:
-            draw_editor(_open)
+            draw_editor()
         st.markdown(say("lessons", "own-file"))
         saving.draw_uploader(say("lessons", "upload"), "lesson_file", _open_file, max_upload_size=1)
 
@@ -101,17 +89,8 @@ def _draw_lesson(name: str, lesson: Lesson) -> None:
     if lesson.steps and not navigation.lesson_name():
         _draw_begin_button(name, "lesson_begin")
         st.caption(say("lessons", "brings"))
-    st.header(say("lessons", "teachers"), anchor=False)
-    st.caption(say("lessons", "link"))
-    with st.container(key="lesson_link"):
-        link = f"{navigation.current_server()}/lessons?{urlencode({'lesson': name})}"
-        st.code(link, language=None, wrap_lines=True)
-    st.page_link(navigation.page_named("results"), label=say("lessons", "results"), icon=":material/bar_chart:")
-    file = "lesson.yaml" if is_code(name) else f"{name}.yaml"
-    save: dict[str, Any] = {"key": "lesson_file_save", "icon": ":material/download:", "on_click": "ignore"}
-    with st.container(horizontal=True):
-        st.download_button(say("lessons", "file"), write_lesson(lesson), file, "application/yaml", **save)
-        st.button(say("lessons", "edit"), key="lesson_edit", icon=":material/edit:", on_click=_edit, args=(lesson,))
+    edit: dict[str, Any] = {"icon": ":material/edit:", "on_click": _edit, "args": (lesson,)}
+    st.button(say("lessons", "edit"), key="lesson_edit", type="tertiary", **edit)
 
 
 def _open(name: str) -> None:
@@ -125,7 +104,8 @@ def _open(name: str) -> None:
 def _edit(lesson: Lesson) -> None:
     begin_draft(lesson)
     _open("")
+    request_scroll(_OWN)
 
 
 def _open_file(file: UploadedFile) -> None:
-    _open(encode_lesson(read_lesson(file.getvalue().decode(errors="replace"), file.name)))
+    _edit(read_lesson(file.getvalue().decode(errors="replace"), file.name))

@@ -39,7 +39,7 @@ def draw_code(lesson: Lesson) -> None:
     tasks, icon = tuple(_list_tasks(lesson)), ":material/assignment_turned_in:"
     if not tasks:
         return
-    menu = st.popover(say("results", "code"), icon=icon, key="lesson_code", on_change="rerun")
+    menu = st.popover(say("results", "code"), type="primary", icon=icon, key="lesson_code", on_change="rerun")
     if menu.open:
         with menu:
             name = st.text_input(say("results", "name"), key="results_name", max_chars=results.MAX_NAME, **PERSISTS)
@@ -47,7 +47,7 @@ def draw_code(lesson: Lesson) -> None:
             now, title = int(datetime.now(UTC).timestamp()), lesson.title.replace("*", "")[: results.MAX_TITLE]
             result = Result(lesson=lesson_hash(lesson), title=title, visitor=visitor, made=now, tasks=tasks, name=name)
             st.code(results.write_code(result, services().settings.results_key), language=None, wrap_lines=True)
-            st.caption(say("results", "code.says", n=len(tasks)))
+            st.caption(say("results", "code.says"))
 
 
 def _list_tasks(lesson: Lesson) -> Iterator[Task]:
@@ -89,10 +89,10 @@ def _open_file(file: UploadedFile) -> None:
 
 
 def _choose_lesson(lessons: Sequence[Sequence[Received]]) -> Sequence[Received]:
-    names = [say("results", "lesson-name", title=each[0].result.title, n=len(each)) for each in lessons]
-    several, label = len(lessons) > 1, say("results", "lesson")
-    number = st.selectbox(label, range(len(names)), format_func=names.__getitem__) if several else 0
-    return lessons[number]
+    firsts = ((each[0].result, len(each)) for each in lessons)
+    names = [say("results", "lesson-name", title=one.title, lesson=one.lesson, n=n) for one, n in firsts]
+    label, places = say("results", "lesson"), range(len(names))
+    return lessons[st.selectbox(label, places, format_func=names.__getitem__) if len(lessons) > 1 else 0]
 
 
 def _describe(received: Sequence[Received]) -> str:
@@ -103,10 +103,10 @@ def _describe(received: Sequence[Received]) -> str:
         "answer",
         n=len(received),
         finished=sum(each.result.n_found == len(result.tasks) for each in received),
-        tasks=len(result.tasks),
         title=escape_markdown(result.title),
         step=hardest,
         least=len(received) - counts[hardest],
+        unsigned=sum(not each.is_signed for each in received),
     )
 
 
@@ -118,11 +118,11 @@ def _show_class(received: Sequence[Received]) -> Iterator[Item]:
     yield Widget("legend", {"key": "results_key", "entries": legend})
     yield Bars[Any](
         key="results_tries",
-        alt=say("results", "tries.alt", n=n),
-        caption=say("results", "tries", n=n),
+        alt=say("results", "tries"),
+        caption=say("results", "tries"),
         bars=lambda _: {names[at]: {f"step {i}": k for i, k in counts[at].items()} for at in counts},
         labels=Axis(""),
-        value={"title": say("results", "tries.axis"), "range": [0, n], "tickformat": "d", "nticks": 6},
+        value={"title": say("results", "tries.axis"), "range": [0, n], "tickformat": "d", "nticks": min(n, 5) + 1},
         colours={names[at]: _COLOURS[at] for at in counts},
         number="d",
         unit=say("results", "tries.axis"),
@@ -130,7 +130,8 @@ def _show_class(received: Sequence[Received]) -> Iterator[Item]:
         whole=n,
         notes=lambda *_: titles,
     )
-    n_tasks, frame = len(received[0].result.tasks), results.write_grade_book(received)
+    n_tasks, unsigned = len(received[0].result.tasks), [] if services().settings.results_key else ["signed"]
+    frame = results.write_grade_book(received).drop(columns=unsigned)
     looks: dict[str, Any] = {"row_height": 34, "most_rows": 12, "widths": {"name": 140}, "fills": {"found": n_tasks}}
     formats = {"found": f"%d of {n_tasks}"}
     yield Table[Any](key="results_table", frame=lambda _: frame, shows_index=False, formats=formats, **looks)

@@ -14,7 +14,8 @@ do-begin = { $n ->
 level = Level { $level }: { $n } exercises
 do-list = All exercises
 
-first = What do you expect? Answer first; then the app computes it.
+first = What do you expect? The right answer follows yours.
+earlier = In an earlier session: **{ $outcome }**.
 is-open = Not yet, after { $n ->
         [one] { $n } try
        *[other] { $n } tries
@@ -25,7 +26,6 @@ is-found = You have found it, in **{ $n ->
     }**.
 is-given-up = You have given up.
 
-about = Level { $level } · { $topic }
 computing = This is computed for you, which may take a moment.
 question = Question
 

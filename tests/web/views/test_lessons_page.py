@@ -18,11 +18,11 @@ def test_the_list_has_every_lesson() -> None:
     assert press(app, "lesson_list").title[0].value == "Which lesson?"
 
 
-def test_a_lessons_page_has_its_link_and_its_file() -> None:
+def test_a_lessons_link_and_its_file_are_in_the_editor_alone() -> None:
     app = without_error(open_page("lessons", lesson=CODE))
-    assert any(block.value.endswith(f"/lessons?{urlencode({'lesson': CODE})}") for block in app.code)
-    assert app.get("download_button")
+    assert not any("lesson=" in block.value for block in app.code)
     app = open_panels(press(app, "lesson_edit"), "lesson_own")
+    assert app.code[0].value.endswith(f"/lessons?{urlencode({'lesson': CODE})}")
     assert app.text_input(key="draft_field_title").value == "Mine"
 
 
@@ -38,5 +38,5 @@ def test_a_file_is_opened_or_said_to_be_none_until_another_is_opened() -> None:
         app = upload(app, "lesson_file", data, "bad.yaml")
         assert "bad.yaml" in sentences(working(app))
     app = upload(app, "lesson_file", FILE.read_bytes(), "mine.yaml")
-    assert app.title[0].value == shipped_lessons()["parts"].title
-    assert "bad" not in sentences(press(app, "lesson_list"))
+    assert app.session_state["_lesson_draft"] == shipped_lessons()["parts"]
+    assert "bad" not in sentences(app)
