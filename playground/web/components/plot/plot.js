@@ -37,9 +37,8 @@ const enlarge = ({ data: [trace], layout }, width, by) => {
   const margin = Object.fromEntries(Object.entries(layout.margin).map(([side, room]) => [side, by * room]))
   const isNamed = trace?.type === "heatmap" || trace?.orientation === "h"
   const rows = layout.yaxis?.ticktext?.length ?? (isNamed ? trace.y?.length : 0) ?? 0
-  const columns = trace?.text?.[0]?.length, row = columns ? ROW * by * USUAL : by * USUAL
-  const height = Math.max(Math.min(by * layout.height, window.innerHeight * SHARE), rows * row + margin.t + margin.b)
-  const longest = columns && Math.max(...trace.text.flat().map(text => text.length))
+  const columns = trace?.text?.[0]?.length, longest = columns && Math.max(...trace.text.flat().map(text => text.length))
+  const height = Math.max(Math.min(by * layout.height, window.innerHeight * SHARE), rows * (columns ? ROW : 1) * by * USUAL + margin.t + margin.b)
   if (columns && longest * LETTER * by * USUAL < (width - margin.l - margin.r) / columns) trace.textfont = { size: by * USUAL }
   return { ...layout, width, height, margin }
 }
