@@ -20,13 +20,11 @@ from playground.charts.figure import Array
 from playground.charts.heads import LEAST_CELL
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.language import family
+from playground.language import family, text
 from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES, Example
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
 from playground.language.network import Spec
-from playground.language.text import LONGEST
-from playground.language.text import join_words as write_sentence
 from playground.link.opening import LinkedView
 from playground.link.params import values_of
 from playground.pages import LADDER
@@ -140,8 +138,7 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     if is_ladder:
         answer, about = say("parts", "answer-ladder", **find_climb(shares)), say("parts", "table-ladder")
     else:
-        answer = say("parts", "answer", **find_worst(shares))
-        about = say("parts", "table-single", **vars(Spec().config))
+        answer, about = say("parts", "answer", **find_worst(shares)), say("parts", "table-single", **vars(family.BASE))
     yield Paragraph(answer, "answer")
     yield _capability_table(place, {place: shares.numbers[row], "parts_column": column}, about)
     capability, first_seed = list(CAPABILITIES.values())[column], f"{shares.by_seed[row][0, column]:.2f}"
@@ -153,7 +150,7 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
             example = find_difference(load_shipped(base), load_shipped(spec), capability)
         more = _show_examples(shares.names[row], spec, f"{told} {say('parts', f'takes-{capability.name}')}", example)
     opened = {key: value for key, value in values_of(spec).items() if value != values_of(base)[key]}
-    sentence = {"text": write_sentence(example.words), "mask": example.place + 1} if example else {}  # behind [CLS]
+    sentence = {"text": text.join_words(example.words), "mask": example.place + 1} if example else {}  # behind [CLS]
     yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": opened, **sentence})))
     if is_ladder:
         plain = "\n".join(f"{i}. {say('parts', f'rung-{i}')}" for i in range(1, len(family.ladder_specs())))
@@ -247,12 +244,12 @@ def _show_costs() -> Iterator[Item]:
     start = family.ladder_specs()[family.START].config
     yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(), compares=False, is_markdown=True)
     sizes = {"heads": count_heads(start.n_layers, start.n_heads), "width": start.d_model}
-    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=LONGEST, **sizes), "caption")
+    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=text.LONGEST, **sizes), "caption")
 
 
 def tabulate_costs() -> pd.DataFrame:
     """Return parameters, FLOPs and memory, with the change from the row above."""
-    counts = [_count(spec.config, LONGEST) for spec in family.ladder_specs().values()]
+    counts = [_count(spec.config, text.LONGEST) for spec in family.ladder_specs().values()]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
         for before, here in zip((counts[0], *counts), counts, strict=False)
