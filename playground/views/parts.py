@@ -24,7 +24,7 @@ from playground.language import family, text
 from playground.language.answers import answer_example, find_difference, write_masked
 from playground.language.capabilities import CAPABILITIES, Example
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
-from playground.language.network import Spec
+from playground.language.network import BASE, Spec
 from playground.link.opening import LinkedView
 from playground.link.params import values_of
 from playground.pages import LADDER
@@ -138,7 +138,7 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     if is_ladder:
         answer, about = say("parts", "answer-ladder", **find_climb(shares)), say("parts", "table-ladder")
     else:
-        answer, about = say("parts", "answer", **find_worst(shares)), say("parts", "table-single", **vars(family.BASE))
+        answer, about = say("parts", "answer", **find_worst(shares)), say("parts", "table-single", **vars(BASE))
     yield Paragraph(answer, "answer")
     yield _capability_table(place, {place: shares.numbers[row], "parts_column": column}, about)
     capability, first_seed = list(CAPABILITIES.values())[column], f"{shares.by_seed[row][0, column]:.2f}"
