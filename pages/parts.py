@@ -18,9 +18,9 @@ from playground.web.shared.renderer import Live, draw_view
 from playground.words import say
 
 
-def draw_open(settings: Mapping[str, Any]) -> None:
+def draw_open(settings: Mapping[str, Any], **sentence: Any) -> None:
     """Draw the button that puts an encoder into the sidebar, trained if need be."""
-    opens, spec = partial(choose_english, **settings), family.change(**settings)
+    opens, spec = partial(choose_english, **settings, **sentence), family.change(**settings)
     is_there = APP.find_english(spec) is not None
     label = say("parts", "open") if is_there else say("parts", "train", time=duration(learning_seconds(spec)))
     if st.button(label, key="parts_open", on_click=opens, help=say("parts", "open.help")):

@@ -98,7 +98,7 @@ def _projections(walk: Walk) -> Step:
         lines.append(line)
         results.append(result)
         of = "V" if name == "v" else {"separate": name.upper(), "shared": "{QK}", "merged": "M"}[walk.config.tied]
-        formulas.append(rf"{name}_{index} = W_{of}\, x_{index}" + rf" + b_{of}" * walk.config.bias)
+        formulas.append(rf"{name}_{index} = W_{of}\, x_{index}".replace("W_M", "M") + rf" + b_{of}" * walk.config.bias)
     if walk.config.fused_qkv:
         head = f"^{{({walk.head})}}_{{QKV}}"
         formulas = [rf"[\, q_t \;;\; k_t \;;\; v_t \,] = W{head}\, x_t" + f" + b{head}" * walk.config.bias]

@@ -9,14 +9,14 @@ import torch
 
 from playground.analysis.comparison import list_heads
 from playground.language.capabilities import CAPABILITIES, FUNCTION_WORDS, Capability, Example
-from playground.language.network import EnglishNetwork, share_right
-from playground.language.text import IDS, MASK, VOCABULARY, english_tokenizer, join_words
+from playground.language.network import EnglishNetwork, score_hidden
+from playground.language.text import IDS, MASK, VOCABULARY, encode, english_tokenizer, join_words
 from playground.runs.arrays import Array
 from playground.runs.variant_runs import Variant, run_variants
 from playground.text import Batch
 from playground.training.network import Tagger
 
-N_SEARCHED = 10
+N_SEARCHED = 60
 """Held-out sentences searched for a difference."""
 
 
@@ -67,12 +67,13 @@ def answer_example(network: EnglishNetwork, example: Example) -> Answer:
     return Answer({word: every[word] for word in example.options}, layer, head, float(costs[layer, head]))
 
 
+@torch.inference_mode()
 def find_difference(first: EnglishNetwork, second: EnglishNetwork, capability: Capability) -> Example:
-    """Return the first held-out sentence that only one of two gets right, or the first."""
+    """Return the held-out sentence whose right word two give the most different probabilities, in percent."""
     examples = capability.examples(N_SEARCHED)
-    shares = ([share_right(each.network, each.spec, [example]) for each in (first, second)] for example in examples)
-    differing = (example for example, (a, b) in zip(examples, shares, strict=True) if a != b)
-    return next(differing, examples[0])
+    hidden, right = encode(examples), [IDS[example.answer] for example in examples]
+    one, other = (score_hidden(n.network, n.spec, *hidden).softmax(-1)[:, right].diagonal() for n in (first, second))
+    return examples[int((one - other).mul(100).round().abs().argmax())]
 
 
 _OF_EACH = 60

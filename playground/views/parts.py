@@ -20,12 +20,11 @@ from playground.charts.figure import Array
 from playground.charts.heads import LEAST_CELL
 from playground.charts.scene import Scene
 from playground.config import ModelConfig
-from playground.language import family
+from playground.language import family, text
 from playground.language.answers import answer_example, find_difference, write_masked
-from playground.language.capabilities import CAPABILITIES
+from playground.language.capabilities import CAPABILITIES, Example
 from playground.language.family import STOPS, compared_specs, is_shipped, load_shipped, seeds_of, shares_of
-from playground.language.network import Spec
-from playground.language.text import LONGEST
+from playground.language.network import BASE, Spec
 from playground.link.opening import LinkedView
 from playground.link.params import values_of
 from playground.pages import LADDER
@@ -47,8 +46,8 @@ VALUES: dict[tuple[str, Any], str] = {
     ("norm", "none"): "no norms",
     ("residual", False): "no residuals",
     ("causal", True): "causal mask",
-    ("tied", "shared"): "shared Q and K",
-    ("tied", "merged"): "one map for Q and K",
+    ("tied", "shared"): "shared W_Q = W_K",
+    ("tied", "merged"): "merged map M",
     ("position_join", "concatenate"): "concatenated sinusoids",
 }
 """Names of settings."""
@@ -65,6 +64,8 @@ class CapabilityShares:
     specs: tuple[Spec, ...]
     by_seed: tuple[Array, ...]
     """Of each encoder: (S, C)."""
+    numbers: tuple[int, ...]
+    """Of each encoder in links."""
 
     @cached_property
     def mean(self) -> Array:
@@ -87,8 +88,11 @@ def parts_scene(view: LinkedView) -> Scene[CapabilityShares]:
     single = {name_spec(spec): spec for spec in compared_specs()}
     specs = family.ladder_specs() if view.values["parts_view"] == LADDER else single
     rows = {name: seeds for name, spec in specs.items() if (seeds := seeds_of(spec))}
-    by_seed = tuple(np.array([[row.shares[key] for key in CAPABILITIES] for row in each]) for each in rows.values())
-    return Scene(CapabilityShares(tuple(rows), tuple(specs[name] for name in rows), by_seed))
+    numbers = {name: number for number, name in enumerate(rows)}
+    names = sorted(rows, key=lambda name: numbers[name.replace("concatenated sinusoids", "sinusoidal positions")])
+    by_seed = tuple(np.array([[row.shares[key] for key in CAPABILITIES] for row in rows[name]]) for name in names)
+    places = tuple(numbers[name] for name in names)
+    return Scene(CapabilityShares(tuple(names), tuple(specs[name] for name in names), by_seed, places))
 
 
 def list_settings(spec: Spec) -> dict[str, Any]:
@@ -129,21 +133,25 @@ def show_parts(scene: Scene[CapabilityShares], options: Options) -> Iterator[Ite
     """Yield the answer, every share, and what is behind the chosen one."""
     shares, is_ladder = scene.now, options["parts_view"] == LADDER
     place = "parts_rung" if is_ladder else "parts_row"
-    row, column = min(options[place], len(shares.names) - 1), options["parts_column"]
+    row, column = shares.numbers.index(min(options[place], len(shares.names) - 1)), options["parts_column"]
     yield Control("parts_view", say("parts", "view"))
     if is_ladder:
         answer, about = say("parts", "answer-ladder", **find_climb(shares)), say("parts", "table-ladder")
     else:
-        answer = say("parts", "answer", **find_worst(shares))
-        about = say("parts", "table-single", **vars(Spec().config))
+        answer, about = say("parts", "answer", **find_worst(shares)), say("parts", "table-single", **vars(BASE))
     yield Paragraph(answer, "answer")
-    yield _capability_table(place, {place: row, "parts_column": column}, about)
-    cell = {"name": shares.names[row], "capability": list(CAPABILITIES.values())[column].title}
-    told = say("parts", "cell", share=shares.write(row, column), **cell)
-    more = _show_rung(shares, row, told) if is_ladder else _show_examples(shares, row, column, told)
-    base = values_of(Spec())
-    settings = {key: value for key, value in values_of(shares.specs[row]).items() if value != base[key]}
-    yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": settings})))
+    yield _capability_table(place, {place: shares.numbers[row], "parts_column": column}, about)
+    capability, first_seed = list(CAPABILITIES.values())[column], f"{shares.by_seed[row][0, column]:.2f}"
+    cell = {"name": shares.names[row], "capability": capability.title, "share": shares.write(row, column)}
+    told = say("parts", "cell", **cell, seed=first_seed)
+    spec, base, example, more = shares.specs[row], Spec(), None, _show_rung(shares, row, told)
+    if not is_ladder:
+        if is_shipped(spec) and is_shipped(base):
+            example = find_difference(load_shipped(base), load_shipped(spec), capability)
+        more = _show_examples(shares.names[row], spec, f"{told} {say('parts', f'takes-{capability.name}')}", example)
+    opened = {key: value for key, value in values_of(spec).items() if value != values_of(base)[key]}
+    sentence = {"text": text.join_words(example.words), "mask": example.place + 1} if example else {}  # behind [CLS]
+    yield Group("parts_cell", (*more, Widget("open_encoder", {"settings": opened, **sentence})))
     if is_ladder:
         plain = "\n".join(f"{i}. {say('parts', f'rung-{i}')}" for i in range(1, len(family.ladder_specs())))
         yield from (Paragraph(say("parts", "rungs"), "header"), Paragraph(plain))
@@ -163,7 +171,7 @@ def _capability_table(place: str, chosen: Mapping[str, int], about: str) -> Heat
         caption=say("parts", "table.caption", about=about, grey=f"{GUESSING:.2f}", chance=f"{CHANCE:.2f}"),
         values=lambda shares: shares.mean,
         shown=lambda shares: shares.mean.round(2) > GUESSING,
-        rows=Axis("", lambda shares: list(shares.names), place=place, options={"dtick": 1}),
+        rows=Axis("", lambda each: each.names, place=place, numbers=lambda each: each.numbers, options={"dtick": 1}),
         columns=Axis("", lambda _: titles, place="parts_column", options={"side": "top", "dtick": 1}),
         chosen=chosen,
         click=say("parts", "table.click"),
@@ -194,13 +202,11 @@ def find_worst(shares: CapabilityShares) -> dict[str, Any]:
     return {"changes": len(shares.names) - 1, "name": shares.names[row], **numbers}
 
 
-def _show_examples(shares: CapabilityShares, row: int, column: int, told: str) -> Iterator[Item]:
-    spec, capability = shares.specs[row], list(CAPABILITIES.values())[column]
-    yield Paragraph(f"{told} {say('parts', f'takes-{capability.name}')}")
-    if not (is_shipped(spec) and is_shipped(Spec())):
+def _show_examples(name: str, spec: Spec, told: str, example: Example | None) -> Iterator[Item]:
+    yield Paragraph(told)
+    if example is None:
         return
-    networks = {"base": load_shipped(Spec()), shares.names[row]: load_shipped(spec)}
-    example = find_difference(networks["base"], networks[shares.names[row]], capability)
+    networks = {"base": load_shipped(Spec()), name: load_shipped(spec)}
     lines = [say("parts", "example", sentence=write_masked(example), answer=example.answer), ""]
     for name, network in networks.items():
         found = answer_example(network, example)
@@ -238,12 +244,12 @@ def _show_costs() -> Iterator[Item]:
     start = family.ladder_specs()[family.START].config
     yield Table(key="ladder_costs", frame=lambda _: tabulate_costs(), compares=False, is_markdown=True)
     sizes = {"heads": count_heads(start.n_layers, start.n_heads), "width": start.d_model}
-    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=LONGEST, **sizes), "caption")
+    yield Paragraph(say("parts", "costs", rows=f"{start.vocab_size:,}", longest=text.LONGEST, **sizes), "caption")
 
 
 def tabulate_costs() -> pd.DataFrame:
     """Return parameters, FLOPs and memory, with the change from the row above."""
-    counts = [_count(spec.config, LONGEST) for spec in family.ladder_specs().values()]
+    counts = [_count(spec.config, text.LONGEST) for spec in family.ladder_specs().values()]
     rows = [
         {what: f"{_write_count(what, here[what])} ({write_change(before[what], here[what])})" for what in here}
         for before, here in zip((counts[0], *counts), counts, strict=False)

@@ -17,7 +17,7 @@ from playground.link.params import SHARED
 from playground.model import change_texts
 from playground.model.changes import Change
 from playground.runs.encoder_run import Run
-from playground.text.wording import lower_first, quote_word
+from playground.text.wording import quote_word
 from playground.words import say
 
 S = TypeVar("S")
@@ -185,7 +185,7 @@ def offer_changes(lab: Lab, key: str, offers: Mapping[str, Sequence[Change]]) ->
         name, icon, hint = f"{key}_{number}", ":material/question_exchange:", say("what_if", "offered")
         if wanted and lab.switched_on.issuperset(wanted):
             left = Changes(tuple(each for each in lab.changes if each.change not in wanted))
-            undo = say("what_if", "offered.undo", label=lower_first(label))
+            undo = say("what_if", "offered.undo", label=label)
             buttons.append(Button(name, undo, {"do": left}, hint, ":material/undo:"))
             continue
         reason = _explain_refusal(lab, wanted)

@@ -43,6 +43,7 @@ from playground.charts.figure import Array, Curve
 from playground.charts.names import escape_markdown, name_place, quote_place, quote_token, shortened, token_names
 from playground.charts.scene import Scene
 from playground.errors import InputError
+from playground.language.capabilities import FUNCTION_WORDS
 from playground.limits import MAX_LISTED
 from playground.link.lab import Lab, once, turn_on_text
 from playground.link.opening import LinkedView
@@ -381,11 +382,12 @@ def _show_depths(subject: Sentences, options: Options, pair: Pair) -> Iterator[I
 
 def _show_word(subject: Sentences, options: Options, pair: Pair) -> Iterator[Item]:
     words = find_repeated_words(subject.lab.batch)
-    rarest = next(iter(words), "")
+    framed = [word for word, places in words.items() if {pair.first, pair.second} <= places.keys()]
+    default = max((word for word in framed if word not in FUNCTION_WORDS), key=len, default=next(iter(words), ""))
     counts = {word: say("similarity", "word-in", word=word, n=len(places)) for word, places in words.items()}
-    names = {"" if word == rarest else word: name for word, name in counts.items()}
+    names = {"" if word == default else word: name for word, name in counts.items()}
     yield Menu("similarity_word", say("similarity", "word"), names)
-    word = options["similarity_word"] or rarest
+    word = options["similarity_word"] or default
     if word not in words:
         yield Paragraph(say("similarity", "word-none"), "info")
         return

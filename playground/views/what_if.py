@@ -107,9 +107,7 @@ def _show_followed(scene: Scene[Followed], options: Options) -> Iterator[Item]:
         case = "unfit" if followed.lab.fitted_changes.reasons else "off" if followed.lab.changes else "nothing"
         numbers |= {"layer": focus.layer, "head": focus.head}
     yield Paragraph(say("what_if", f"answer-{case}", **numbers), "answer")
-    is_moved = followed.run.interventions and case != "lost"
-    moved = (Paragraph(say("what_if", "made", moved=numbers["moved"])),) if is_moved else ()
-    yield Group("examples", (_offer_first_changes(followed.lab, focus), *moved))
+    yield Group("examples", (_offer_first_changes(followed.lab, focus),))
     maker = (Widget("change_maker", {"lab": followed.lab, "focus": focus}),) if options["whatif_more"] else ()
     yield Panel("whatif_more", say("what_if", "more"), maker, ":material/tune:")
     if not followed.run.interventions:

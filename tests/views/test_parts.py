@@ -62,7 +62,7 @@ def test_every_encoder_has_a_name_of_its_own_and_is_opened_by_its_settings() -> 
     names = [name_spec(spec) for spec in specs]
     assert len(set(names)) == len(specs)
     assert names[:2] == ["base", "1 layer"]
-    assert {"width 8", "ALiBi positions", "post-norm", "no residuals", "causal mask", "shared Q and K"} <= set(names)
+    assert {"width 8", "ALiBi positions", "post-norm", "no residuals", "causal mask", "shared W_Q = W_K"} <= set(names)
     assert all(change(**parts.list_settings(spec)) == spec for spec in specs)
     assert name_spec(change(n_layers=3, positions="none")) == "3 layers, no positions"
 
@@ -72,11 +72,11 @@ def test_a_cell_is_the_mean_over_seeds_and_grey_where_it_is_no_better_than_guess
     chart = next(each for each in parts_of(show_parts(scene(), OPTIONS)) if isinstance(each, Heatmap))
     drawn = draw_chart(chart, scene()).now
     (cells,) = go.Figure(drawn.figure).data
-    assert cells.z.shape == (len(compared_specs()), len(CAPABILITIES))
     assert cells.z[0, 0] == pytest.approx(1 - 0.01 / 3)
     grey = np.isnan(cells.z)
     np.testing.assert_array_equal(grey, scene().now.mean <= parts.GUESSING)
-    row = scene().now.names.index("no positions")
+    row, names = scene().now.names.index("no positions"), scene().now.names
+    assert names[names.index("sinusoidal positions") + 1] == "concatenated sinusoids"
     assert [list(CAPABILITIES)[column] for column in np.flatnonzero(grey[row])] == ["who_did_what", "recall", "biggest"]
     assert drawn.table is not None
     assert drawn.table().loc["width 8", "recall"] == "0.90 (0.89–0.90)"

@@ -138,7 +138,7 @@ def test_one_word_is_followed_from_the_framed_sentence_beside_other_words() -> N
     items = show(subject, "one word", word="a", first=2)
     curves = pick(items, Curves, "similarity_word_depths").curves(subject)
     assert [curve.name for curve in curves] == ["in sentence 1", "in sentence 4", "other words"]
-    assert list(pick(items, Menu, "similarity_word").names) == ["", "a"]
+    assert list(pick(items, Menu, "similarity_word").names) == ["two", ""], "the framed sentences share no rarer word"
     for texts, word in ((("a cat", "a dog"), "<b>"), (("a cat", "two"), "")):
         last = show(compared(texts), "one word", word=word, how=False, ranking=False)[-1]
         assert isinstance(last, Paragraph)

@@ -79,15 +79,9 @@ def draw(export: Callable[[], None]) -> Callable[[], None]:
             with expert:
                 _draw_expert(setup, locked)
         with more:
-            st.button(
-                say("sidebar", "present"),
-                key="present_start",
-                icon=":material/slideshow:",
-                width="stretch",
-                on_click=_present,
-                args=(True,),
-                help=say("sidebar", "present.help"),
-            )
+            label, help_text = say("sidebar", "present"), say("sidebar", "present.help")
+            on: dict[str, Any] = {"on_click": shortcuts.choose_places, "kwargs": {"present": True}, "width": "stretch"}
+            st.button(label, key="present_start", icon=":material/slideshow:", help=help_text, **on)
             export_button(export)
             label, help_text = say("sidebar", "saved-link"), say("sidebar", "saved-link.help")
             saving.draw_uploader(label, "saved_link", _open_saved_link, max_upload_size=1, help=help_text)
@@ -244,13 +238,9 @@ def draw_presenter_menu(menu: Mapping[str, Sequence[StreamlitPage]], opened: Str
     if fold.open:
         with fold:
             label, icon = say("sidebar", "present-end"), ":material/close:"
-            st.button(label, key="present_end", icon=icon, on_click=_present, args=(False,))
+            st.button(label, key="present_end", icon=icon, on_click=shortcuts.choose, args=({"present": False},))
             for page in (page for pages in menu.values() for page in pages):
                 st.page_link(page, width="stretch")
-
-
-def _present(is_on: bool) -> None:
-    st.session_state["present"] = is_on
 
 
 def _menu_fold(group: str, pages: Sequence[StreamlitPage], opened: StreamlitPage) -> PopoverContainer:

@@ -1,7 +1,7 @@
 # Who attends to whom?
 # $query, $key, $other, $rival: tokens with their positions, in markdown. $weight, $second: attention weights.
 
-answer-most = { $query } attends most to { $key }: **{ WEIGHT($weight) }** ({ $where }). Next comes { $other } with **{ WEIGHT($second) }**.
+answer-most = { $query } attends most to { $key }: **{ WEIGHT($weight) }** ({ $where }).
 answer-other = { $query } attends most to { $other }: **{ WEIGHT($second) }** ({ $where }). { $key } gets **{ WEIGHT($weight) }**.
 answer-only = { $query } has only one token to attend to, { $key }: **{ WEIGHT($weight) }** ({ $where }).
 answer-hidden = { $query } cannot attend to { $key }: the mask hides it ({ $where }).

@@ -13,7 +13,7 @@ hide = Hide a word
 code = To run it on your own computer, press **Take it with you** in the sidebar.
 
 # What the menu says of each page.
-purpose-overview = Three experiments with your sentence, and its way through the encoder, box by box.
+purpose-overview = Experiments with your sentence, and its way through the encoder, box by box.
 purpose-attention = Every head's attention, one head large, and what can be read off it.
 purpose-what-if = Parts of the computation switched off, cut or replaced, and what followed.
 purpose-similarity = Which sentences the encoder puts close together, and which words do that.

@@ -4,7 +4,7 @@ answer = Of { $total } parameters, **{ $first_size }** ({ SHARE($first_share) })
 view = Show as
 choose = Model to count
     .help = Your settings are the model that you set in the sidebar. The others are models of the tutorials and of papers.
-    .own = your settings (sidebar)
+    .own = your settings
 
 panel-formulas = Every formula with its numbers
 panel-costs = What a sentence costs

@@ -2,23 +2,23 @@
 # Shares are those of hidden words that trained encoders of the small English get right.
 
 view = Compare
-answer = Of { $changes } changes of one setting, **{ $name }** costs most: the share of hidden words that are right falls from **{ SHARE($before) }** to **{ SHARE($after) }**, and { $fallen } of ten capabilities fall to guessing.
+answer = Of { $changes } changes, **{ $name }** costs most: the share of hidden words that are right falls from **{ SHARE($before) }** to **{ SHARE($after) }**, and { $fallen } of ten capabilities fall to guessing.
 answer-ladder = The encoder of 2017 gets { $first } of hidden words right; with all { $changes } changes, { $top }. **{ $rung }** changes most: from { $before } to { $after }. (In brackets: the range of the seeds.)
 
 table =
     .alt = Heatmap of the share of hidden words that trained encoders get right, by capability
     .caption = Share of hidden words that are right, the mean of three seeds. { $about } Grey: at most { $grey }, where guessing gets { $chance } or less. Click a cell for its sentence.
     .click = The chosen encoder, in its row, and the capability, in its column. Arrow keys move them.
-table-single = Each row changes one setting of the base, which has { $n_layers } layers, { $n_heads } heads, width { $d_model }, { $positions } positions and { $norm_placement }-norm.
+table-single = Each row changes one setting of the base (concatenated sinusoids: of the row above), which has { $n_layers } layers, { $n_heads } heads, width { $d_model }, { $positions } positions and { $norm_placement }-norm.
 table-ladder = Each row keeps the changes above it; at larger sizes, results may differ.
 
-cell = **{ $name }, { $capability }:** { $share } right.
+cell = **{ $name }, { $capability }:** { $share } right; with seed 0, { $seed }.
 change = All capabilities: { $before } on the row above, { $here } here.
 example = “{ $sentence }” Right: *{ $answer }*.
 words = **{ $name }:** { $words }.
 head = Removing head { $head } of layer { $layer } costs *{ $answer }* most: { $cost }.
 open = Open this encoder
-    .help = The sidebar then has it, for every page.
+    .help = Every page then has it, with this sentence.
 train = Train this encoder, about { $time }
 
 rungs = The rungs

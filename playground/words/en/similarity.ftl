@@ -39,7 +39,7 @@ matrix =
 ranking = Every pair, the closest first
     .caption = *In common*: of all different tokens of the two, the share that is in both, without special tokens and punctuation. Click a row to choose its pair.
 
-closer = Why are the two sentences in the red frame alike, or not?
+closer = Look closer at the red frame: why alike, or not?
 view = View
     .help = token by token: what each pair of tokens adds to the cosine. leave a word out: the text without one word, run again. by depth: the cosine after each block. one word: a word's vectors in several sentences, after each block.
 

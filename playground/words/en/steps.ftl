@@ -8,7 +8,7 @@ idea-embedding = A token becomes a vector: its row of the token table. Vectors f
 idea-vectors = A word is a vector of random numbers, drawn from the seed and not learned. Positions may be added.
 idea-projections = Three learned maps turn every token's vector into a query, a key and a value.
 idea-shared = One learned map gives queries and keys (`tied = shared`): a token's key is its query. Two tokens then score each other alike. Another map gives the values.
-idea-merged = One learned map W_M of the head gives the query; the key is the token's vector itself (`tied = merged`). It takes the place of the product of W_Q and W_K. Another map gives the values.
+idea-merged = One learned map M of the head gives the query; the key is the token's vector itself (`tied = merged`). M takes the place of $W_Q W_K^\top$. Another map gives the values.
 idea-fused = One learned map gives every token's query, key and value at once (`fused_qkv`). Its rows lie head by head: those of q, then of k, then of v.
 idea-norm-of-q-and-k = Each head's queries and keys are divided by their root mean square, so that scores do not grow with their lengths.
 idea-rotation = Pairs of numbers turn by the token's position times a speed of their own. The product of two turned vectors then depends on the distance between their positions only.

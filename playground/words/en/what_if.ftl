@@ -17,7 +17,6 @@ answer-compared = Your { $changes ->
     [one] change moves
    *[other] { $changes } changes move
 } the sentence vector (mean over tokens) by **{ SHARE($moved) }** of its length; the median of the { $heads } heads, each switched off alone, is **{ SHARE($median) }**. Heads that move it further: { $further }.
-made = The sentence vector moves by **{ SHARE($moved) }** of its length.
 
 more = More kinds of change
 kind = What to change
@@ -25,7 +24,7 @@ strength = Strength
     .help = 0 changes nothing, 1 replaces the numbers. In between: (1 − strength) · old + strength · new.
 make = Make this change
 offered = Changes are listed below the heading; all pages show the model with them.
-    .undo = Undo: { $label }
+    .undo = Undo “{ $label }”
 
 # What followed.
 most = **Layer { $layer }, head { $head } changed most:** on average, { SHARE($share) } of a token's attention moved to other tokens.

@@ -51,7 +51,7 @@ def test_what_is_counted_is_the_built_model(query: dict[str, Any], config: Model
 
 def test_the_visitors_own_model_is_called_so_and_links_keep_its_name() -> None:
     app = open_page(parameters_model="gpt-2", **SMALL)
-    assert app.selectbox(key="parameters_model_menu").options[:2] == ["your settings (sidebar)", next(iter(PRESETS))]
+    assert app.selectbox(key="parameters_model_menu").options[:2] == ["your settings", next(iter(PRESETS))]
     for model, in_link in (("bert-base", ["bert-base"]), ("sidebar", [])):
         without_error(app.selectbox(key="parameters_model_menu").select(model).run())
         assert component_data(app, "address_guard")["parameters"].get("parameters_model", []) == in_link

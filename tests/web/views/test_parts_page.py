@@ -1,6 +1,6 @@
 """The page Parts as a visitor has it: a link's cell, its sentence, and the button that opens its encoder."""
 
-from unittest.mock import Mock
+from unittest.mock import ANY, Mock
 
 import pytest
 
@@ -35,4 +35,4 @@ def test_a_links_cell_has_a_sentence_and_its_encoder_is_opened(choose_english: M
     assert "**no positions, is or are:** 1.00 (1.00–1.00) right" in words(app)
     assert "[MASK]" in words(app)
     press(app, "parts_open")
-    choose_english.assert_called_once_with(positions="none")
+    choose_english.assert_called_once_with(positions="none", text=ANY, mask=ANY)

@@ -244,7 +244,7 @@ def test_a_token_is_hidden_in_every_layer_and_another_strength_takes_its_place()
     app = composed(new_page("what_if", **THREE, do="0.0:zero", whatif_more=True), "hide a token")
     assert "every layer, all heads" in prose(app)
     press(app, "compose_make_0")
-    assert "The sentence vector moves by" in prose(app), "what came of it stands below the buttons"
+    assert "2 changes move the sentence vector" in prose(app)
     assert str(app.session_state["do"]) == "0.0:zero,0.*:hide_3,1.*:hide_3"
     composed(app, "hide a token", strength=0.5)
     press(app, "compose_make_0")

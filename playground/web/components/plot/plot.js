@@ -1,7 +1,7 @@
 // Plotly draws into the page itself, where its own style sheet reaches. A chart that is there already is changed.
 const SIZE = 0.75, TITLE = 0.875 // rem
-const SHARE = 0.75 // of a projector's window
-const ROW = 1.2, LETTER = 0.56 // of a letter's size: the height of a row, the width of a digit
+const SHARE = 0.6 // of a projector's window
+const ROW = 1.2, LETTER = 0.56 // of a letter's size: the height of a row of numbers, the width of a digit
 const USUAL = 11.25 // pixels of the letters that a figure's margins and height are made for
 
 const CONFIG = { displayModeBar: false, displayNotifier: false, showTips: false }
@@ -37,8 +37,8 @@ const enlarge = ({ data: [trace], layout }, width, by) => {
   const margin = Object.fromEntries(Object.entries(layout.margin).map(([side, room]) => [side, by * room]))
   const isNamed = trace?.type === "heatmap" || trace?.orientation === "h"
   const rows = layout.yaxis?.ticktext?.length ?? (isNamed ? trace.y?.length : 0) ?? 0
-  const height = Math.max(Math.min(by * layout.height, window.innerHeight * SHARE), rows * ROW * by * USUAL + margin.t + margin.b)
   const columns = trace?.text?.[0]?.length, longest = columns && Math.max(...trace.text.flat().map(text => text.length))
+  const height = Math.max(Math.min(by * layout.height, window.innerHeight * SHARE), rows * (columns ? ROW : 1) * by * USUAL + margin.t + margin.b)
   if (columns && longest * LETTER * by * USUAL < (width - margin.l - margin.r) / columns) trace.textfont = { size: by * USUAL }
   return { ...layout, width, height, margin }
 }
