@@ -19,7 +19,7 @@ def test_a_model_of_the_list_opens_from_the_cache_or_a_sentence_says_why_not(
     with other_services(settings=Settings(hub_models=("a/b", NAME))):
         app = open_page("attention", weights="mine", text="w5 w6 w7 w8 w9 w10")
         working(app.selectbox(key="own_hub_model").set_value(NAME).run())
-        assert f"“{NAME}” can't be used. Downloads are switched off" in sentences(app)
+        assert f"“{NAME}” can't be used. There is no folder {NAME}, downloads are switched off" in sentences(app)
         fill(place)
         working(app.selectbox(key="own_hub_model").set_value(NAME).run())
         assert values(app, "d_model", "n_heads", "n_layers") == {"d_model": 32, "n_heads": 4, "n_layers": 4}
