@@ -215,4 +215,4 @@ def _fill_page(data: dict[str, Any], sets: "Array") -> HeadMaps:
         filled = page.replace("{}", text.replace("<", "\\u003c"), 1)  # a token's `</script>` ends no script
         if len(html.escape(filled).encode()) <= most_bytes:
             break
-    return HeadMaps(filled, 1 / levels, (*sets.shape[1:3], *sets.shape[:2:-1]))
+    return HeadMaps(filled, 1 / levels, sets[0].swapaxes(-1, -2).shape)

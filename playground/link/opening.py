@@ -167,11 +167,13 @@ def open_link(link: str, *, weights: Weights | None = None, max_parameters: int 
 
 
 def _describe_page(link: str, texts: Texts) -> Iterator[str]:
-    path = re.sub(r"^[\w+.-]+://[^/]*", "", re.split(r"[?#]", link.strip())[0])
-    name = "" if "=" in path else path.rpartition("/")[2]  # the app may stand in a folder, whose address ends with a /
-    if name and name not in {*PAGES, *MOVED}:
+    path = re.sub(r"^[\w+.-]+://[^/]*", "", link.strip().partition("?")[0])
+    name = "" if "=" in path else _last_part(path)
+    if name in {*PAGES, *MOVED}:
+        return
+    if name and not path.endswith("/"):  # as the address of a folder does, in which the app may stand
         yield f"There is no page {quote_text(name, longest=24)}, so Start is shown: {list_nearest(name, PAGES)}."
-    if not name and not texts:
+    elif not texts:
         yield "The link names no page and no setting, so Start is shown with its defaults."
 
 
@@ -232,11 +234,15 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
         texts = parse_qs(rest.partition("#")[0], keep_blank_values=True, max_num_fields=LINK_FIELDS)
     except ValueError as error:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
-    name = head.partition("#")[0].rstrip("/").rpartition("/")[2]
+    name = _last_part(head)
     if name in MOVED:
         name, key, value = MOVED[name]
         texts = {key: [value]} | texts
     return name if name in PAGES else next(iter(PAGES)), texts
+
+
+def _last_part(path: str) -> str:
+    return path.partition("#")[0].rstrip("/").rpartition("/")[2]
 
 
 def _view_of(page: str, values: Mapping[str, Any], source: Source) -> LinkedView:

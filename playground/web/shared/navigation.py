@@ -28,6 +28,7 @@ from playground.web.choices.setup import (
     Moment,
     current_setup,
     current_value,
+    current_values,
     keep_replaced,
     restore,
     session_choices,
@@ -212,7 +213,7 @@ def _open_step() -> None:
     if place is None or not place.page:
         return
     if place.step.address:
-        kept = {key: current_value(key) for key in LESSON}
+        kept = current_values(LESSON)
         request_page(follow_link(place.step.address))
         st.session_state.update(kept)
     else:
