@@ -39,7 +39,7 @@ LATE = 5.0
 
 _UNDONE = PARAMS.keys() - AROUND.keys()
 _SEVERAL = [key for key, param in PARAMS.items() if param.kind == "several"]
-_FORGOTTEN = object()
+_FORGOTTEN, _MANY = object(), 20
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,8 @@ def current_value(key: str) -> Any:
 
 def current_values(keys: Iterable[str]) -> dict[str, Any]:
     """Return choices: of the session, or of the last moment if Streamlit has forgotten a widget."""
-    return _read_values(st.session_state, keys)
+    session, wanted = st.session_state, tuple(keys)  # where each key that is not there costs an exception
+    return _read_values(session if len(wanted) < _MANY else session.to_dict(), wanted)
 
 
 def _read_values(session: Any, keys: Iterable[str]) -> dict[str, Any]:
@@ -144,7 +145,7 @@ def keep_replaced() -> None:
 
 def take_moment() -> Moment:
     """Return what is chosen now."""
-    values, noted = _read_values(st.session_state.to_dict(), _UNDONE), session_choices()
+    values, noted = current_values(_UNDONE), session_choices()
     return Moment(values | {key: tuple(values[key]) for key in _SEVERAL}, noted.pinned, noted.pair)
 
 
