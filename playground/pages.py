@@ -70,8 +70,8 @@ PAGES = {
 
 LADDER = "from 2017 to today"
 
-MOVED = {"ladder": ("parts", "parts_view", LADDER)}
-"""By the path of a page that is gone: the page and the parameter that show it."""
+MOVED = {"ladder": ("parts", {"parts_view": LADDER}), "overview": ("", {})}
+"""By a path that the app doesn't have: the page and the parameters that show it."""
 
 
 def page_at(path: str) -> Page:

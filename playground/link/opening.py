@@ -236,8 +236,8 @@ def split_link(link: str) -> tuple[str, dict[str, list[str]]]:
         raise InputError(f"{quote_text(link)} can't be read as a link: it is damaged.") from error
     name = _last_part(head)
     if name in MOVED:
-        name, key, value = MOVED[name]
-        texts = {key: [value]} | texts
+        name, more = MOVED[name]
+        texts = {key: [value] for key, value in more.items()} | texts
     return name if name in PAGES else next(iter(PAGES)), texts
 
 

@@ -126,8 +126,8 @@ class Protection:
         name = scope["path"].removeprefix(self.base).strip("/")
         if name not in MOVED:
             return None
-        page, key, value = MOVED[name]
-        moved = "&".join(filter(None, (urlencode({key: value}), query)))
+        page, parameters = MOVED[name]
+        moved = "&".join(filter(None, (urlencode(parameters), query)))
         return RedirectResponse(f"{self.base}/{page}?{moved}")
 
     async def _serve_stream(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -59,6 +59,7 @@ def test_every_answer_carries_the_security_headers() -> None:
     [
         ("/play", "/play/ladder", "/play/parts?parts_view=from+2017+to+today"),
         ("", "/ladder?seed=3", "/parts?parts_view=from+2017+to+today&seed=3"),
+        ("/play", "/play/overview?seed=3", "/play/?seed=3"),
         ("", "/", None),
     ],
 )
