@@ -23,6 +23,7 @@ FLOORS: tuple[frozenset[str], ...] = (
     ),
     frozenset({"playground.mistakes", "playground.runs", "playground.weights", "playground.words"}),
     frozenset({"playground.diagnosis"}),
+    frozenset({"playground.testing"}),
     frozenset({"playground.analysis", "playground.training", "playground.tutorials"}),
     frozenset({"playground.language"}),
     frozenset({"playground.link"}),

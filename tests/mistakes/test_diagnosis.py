@@ -13,6 +13,7 @@ from playground.diagnosis import diagnose
 from playground.errors import InputError
 from playground.mistakes.edits import Input, run_edited
 from playground.mistakes.registry import MISTAKES
+from playground.testing import assert_matches
 from tests.mistakes.plain_pass import plain_pass
 
 T = 8
@@ -245,3 +246,10 @@ def test_nothing_finite_is_no_crash_and_no_agreement() -> None:
         assert found.first == "final"
         assert found.mistakes == ()
         assert found.report()
+
+
+def test_a_test_of_ones_own_encoder_fails_with_the_report() -> None:
+    model = encoder("post", "relu")
+    assert_matches(model, IDS, theirs(model, KEYS), KEYS)
+    with pytest.raises(AssertionError, match="no-score-scale"):
+        assert_matches(model, IDS, theirs(model, KEYS, "no-score-scale"), KEYS)
