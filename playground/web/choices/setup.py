@@ -39,7 +39,9 @@ LATE = 5.0
 
 _UNDONE = PARAMS.keys() - AROUND.keys()
 _SEVERAL = [key for key, param in PARAMS.items() if param.kind == "several"]
-_FORGOTTEN, _MANY = object(), 20
+_FORGOTTEN = object()
+_MANY = 20
+"""Keys that are found sooner in a copy of the session, where one that is missing costs no exception."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +98,7 @@ def current_value(key: str) -> Any:
 
 def current_values(keys: Iterable[str]) -> dict[str, Any]:
     """Return choices: of the session, or of the last moment if Streamlit has forgotten a widget."""
-    session, wanted = st.session_state, tuple(keys)  # where each key that is not there costs an exception
+    session, wanted = st.session_state, tuple(keys)
     return _read_values(session if len(wanted) < _MANY else session.to_dict(), wanted)
 
 
